@@ -1,0 +1,69 @@
+// Executor: runs one plan, again and again, in memory that it allocates once.
+//
+//   Executor executor(compile(graph), {.threads = 2});
+//   executor.bind("x", x);          // by reference: x is read in place at every run
+//   executor.run();
+//   const Tensor& u = executor.output("u");
+//
+// After construction and binding, run() allocates nothing and looks nothing up. Results do not
+// depend on the number of threads.
+// A failed run throws and leaves the executor usable; the outputs are then unspecified.
+// Thread safety: one thread at a time uses an executor; cancel() may be called from any thread.
+// Executors do not share state, except for their plan, which is immutable.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/compile.hpp"
+#include "engine/error.hpp"
+#include "engine/graph.hpp"
+
+namespace whorl {
+
+struct ExecutorOptions {
+  int threads = 1;       // 0: as many as there are cores
+  bool profile = false;  // time every step
+};
+
+// What one step of a plan costs; bytes and flops are estimates by shape.
+struct StepProfile {
+  std::string name;  // of its nodes, or their ops
+  double seconds = 0;
+  double bytes = 0;
+  double flops = 0;
+  std::int64_t runs = 0;
+};
+
+class Executor {
+ public:
+  explicit Executor(std::shared_ptr<const Plan> plan, ExecutorOptions options = {});
+  ~Executor();
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+
+  // The tensor's memory is read at every run until another is bound; the executor shares it.
+  void bind(std::string_view input, const Tensor& tensor);
+  // Writes an output to the caller's memory instead of the executor's own. It must not overlap an
+  // input's memory.
+  void bind_output(std::string_view output, const Tensor& tensor);
+
+  void run();
+  // Valid until the next run.
+  const Tensor& output(std::string_view name) const;
+
+  // Makes the run that is going on, or else the next one, throw an Error of kind cancelled.
+  void cancel();
+
+  const Plan& plan() const;
+  std::int64_t memory_bytes() const;  // arena, scratch and outputs
+  std::vector<StepProfile> profile() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace whorl
