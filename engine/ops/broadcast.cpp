@@ -70,6 +70,7 @@ struct Broadcast {
     if (site.in[0].elements() == site.out.elements()) return 0;
     return std::nullopt;
   }
+  static bool uniform(const Site& site) { return site.in[0].elements() == 1; }
   template <class T>
   static void tile(const Tile& t) {
     const Shape& shape = t.site->out.shape;
