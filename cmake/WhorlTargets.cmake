@@ -70,6 +70,13 @@ function(whorl_library room)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/whorl>")
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    # <whorl/...> for a project that takes Whorl in as a subdirectory.
+    set(prefixed "${PROJECT_BINARY_DIR}/include")
+    file(MAKE_DIRECTORY "${prefixed}")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${prefixed}/whorl" SYMBOLIC)
+    target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${prefixed}>")
+  endif()
   target_sources(${target} PUBLIC
     FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
   install(TARGETS ${target} EXPORT whorl

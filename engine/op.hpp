@@ -73,6 +73,8 @@ enum class Traits : std::uint32_t {
   // The value depends on random coordinates: two such nodes with equal inputs are still equal,
   // but a constant must not be made of them.
   random = 64,
+  // Adds up axes as ReductionAttrs say, in the order of kernels/reduce.hpp: a loop may do it.
+  sums = 128,
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));

@@ -17,13 +17,16 @@ struct ReductionAttrs {
   }
 };
 
-// Which axes of `shape` are reduced.
+// Which axes of `shape` are reduced. Kernels call it: it does not allocate.
 inline std::array<bool, Shape::max_rank> reduced_axes(std::string_view where, const Shape& shape,
                                                       const Axes& axes) {
   std::array<bool, Shape::max_rank> reduced{};
-  for (int axis = 0; axis < shape.rank(); ++axis) reduced[static_cast<std::size_t>(axis)] = axes.empty();
-  for (std::int64_t axis : normal_axes(where, axes, shape.rank()))
-    reduced[static_cast<std::size_t>(axis)] = true;
+  if (axes.empty()) std::fill_n(reduced.begin(), shape.rank(), true);
+  for (std::int64_t axis : axes) {
+    bool& mark = reduced[static_cast<std::size_t>(normal_axis(where, axis, shape.rank()))];
+    if (mark) graph_error(where, "axis {} is given twice", axis);
+    mark = true;
+  }
   return reduced;
 }
 
