@@ -17,17 +17,25 @@
 namespace {
 
 std::atomic<long> allocations{0};
+// The number of the allocation that fails; none does when it is negative.
+std::atomic<long> failing{-1};
+
+void count_allocation() {
+  if (allocations.fetch_add(1, std::memory_order_relaxed) == failing.load(std::memory_order_relaxed))
+    throw std::bad_alloc();
+}
 
 }  // namespace
 
-// Counts every allocation of the process, so that a test can show that a run makes none.
+// Counts every allocation of the process, so that tests can show that a run makes none and that
+// every single one may fail.
 void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  count_allocation();
   if (void* memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t size, std::align_val_t align) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  count_allocation();
   const auto a = static_cast<std::size_t>(align);
   if (void* memory = std::aligned_alloc(a, (size + a - 1) / a * a)) return memory;
   throw std::bad_alloc();
@@ -348,6 +356,35 @@ BOOST_AUTO_TEST_CASE(the_profile_times_every_step) {
     BOOST_TEST(!step.name.empty());
     BOOST_TEST(step.bytes > 0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(every_allocation_may_fail) {
+  const Feeds feeds = mixed_feeds(3, 7, DType::f32);
+  const auto whole_job = [&] {
+    const Graph graph = mixed_graph(3, 7, DType::f32);
+    Executor executor(compile(graph));
+    bind_all(executor, feeds);
+    executor.run();
+    return executor.output("u").clone();
+  };
+  const Tensor expected = whole_job();
+  long failed = 0;
+  for (long n = 0;; ++n) {
+    failing.store(allocations.load() + n);
+    try {
+      const Tensor result = whole_job();
+      failing.store(-1);
+      BOOST_TEST(result.same_bits(expected));
+      break;
+    } catch (const std::bad_alloc&) {
+      ++failed;
+    } catch (const Error& error) {
+      BOOST_TEST((error.kind() == ErrorKind::memory));
+      ++failed;
+    }
+    failing.store(-1);
+  }
+  BOOST_TEST(failed > 100);
 }
 
 BOOST_AUTO_TEST_CASE(subnormals_are_flushed_and_the_callers_mode_is_kept) {
