@@ -18,6 +18,7 @@ extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
 extern const OpDef sum_op, mean_op, max_op, min_op, log_sum_exp_op, median_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, pad_op, concat_op;
+extern const OpDef gather_op, scatter_add_op, one_hot_op;
 
 namespace {
 
@@ -34,6 +35,8 @@ constexpr const OpDef* own_ops[] = {
     &sum_op, &mean_op, &max_op, &min_op, &log_sum_exp_op, &median_op,
     // shapes
     &broadcast_op, &sum_to_op, &reshape_op, &transpose_op, &slice_op, &pad_op, &concat_op,
+    // by index
+    &gather_op, &scatter_add_op, &one_hot_op,
 };
 
 // The table of one process. Rows are only ever added.
