@@ -17,6 +17,7 @@ extern const OpDef equal_op, less_op, less_equal_op, greater_op, greater_equal_o
 extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, sum_op;
+extern const OpDef random_normal_op, random_uniform_op;
 
 namespace {
 
@@ -33,6 +34,8 @@ constexpr const OpDef* own_ops[] = {
     &sum_op,
     // shapes
     &broadcast_op, &sum_to_op, &reshape_op,
+    // random numbers
+    &random_normal_op, &random_uniform_op,
 };
 
 // The table of one process. Rows are only ever added.
