@@ -21,6 +21,7 @@ extern const OpDef softmax_op, log_softmax_op, bernoulli_cross_entropy_op;
 extern const OpDef softmax_cross_entropy_op, softmax_cross_entropy_gradient_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, pad_op, concat_op;
 extern const OpDef gather_op, scatter_add_op, one_hot_op;
+extern const OpDef random_normal_op, random_uniform_op;
 
 namespace {
 
@@ -40,6 +41,8 @@ constexpr const OpDef* own_ops[] = {
     &broadcast_op, &sum_to_op, &reshape_op, &transpose_op, &slice_op, &pad_op, &concat_op,
     // by index
     &gather_op, &scatter_add_op, &one_hot_op,
+    // random numbers
+    &random_normal_op, &random_uniform_op,
 };
 
 // The table of one process. Rows are only ever added.
