@@ -89,9 +89,48 @@ struct Concat {
   }
 };
 
+// Values of one type along a new axis: each gets that axis with size 1, then they are joined.
+struct Stack {
+  struct Attrs {
+    std::int64_t axis = 0;
+    static constexpr auto fields() { return std::tuple{field("axis", &Attrs::axis).optional()}; }
+  };
+  static constexpr std::array<std::string_view, 1> inputs{"xs"};
+  static constexpr bool variadic = true;
+  static constexpr DTypeSet dtypes = any_dtype;
+  // One input with the new axis, of the given size.
+  static Shape widened(const Shape& shape, std::int64_t axis, std::int64_t size) {
+    std::vector<std::int64_t> dims(shape.begin(), shape.end());
+    dims.insert(dims.begin() + normal_axis("stack", axis, shape.rank() + 1), size);
+    return Shape(std::span<const std::int64_t>(dims));
+  }
+  static Type infer(const Site& site) {
+    const Type& first = site.in[0];
+    for (const Type& type : site.in)
+      if (type != first)
+        graph_error("stack", "the inputs' types differ: {} and {}", to_string(first),
+                    to_string(type));
+    const auto count = static_cast<std::int64_t>(site.in.size());
+    return {first.dtype, widened(first.shape, site.attrs<Attrs>().axis, count)};
+  }
+  static Value compose(const Composition& c) {
+    const Shape& shape = c.x().shape();
+    const std::int64_t axis = c.attrs<Attrs>().axis;
+    std::vector<Value> rows;
+    for (const Value& x : c.inputs) rows.push_back(reshape(x, widened(shape, axis, 1)));
+    return concat(rows, normal_axis("stack", axis, shape.rank() + 1));
+  }
+  static std::vector<Sample> samples() {
+    return {{{{{2, 3}}, {{2, 3}}}, {{"axis", std::int64_t{1}}}},
+            {{{{}}, {{}}, {{}}}},
+            {{{{3}}, {{3}}}, {{"axis", std::int64_t{-1}}}}};
+  }
+};
+
 }  // namespace
 
 extern constinit const OpDef concat_op = define<Concat>("concat");
+extern constinit const OpDef stack_op = define<Stack>("stack");
 
 Value concat(const std::vector<Value>& xs, std::int64_t axis) {
   if (xs.empty()) graph_error("concat", "takes at least 1 input (xs), got 0");
@@ -102,18 +141,7 @@ Value concat(const std::vector<Value>& xs, std::int64_t axis) {
 
 Value stack(const std::vector<Value>& xs, std::int64_t axis) {
   if (xs.empty()) graph_error("stack", "takes at least 1 input (xs), got 0");
-  const Shape& shape = xs[0].shape();
-  axis = normal_axis("stack", axis, shape.rank() + 1);
-  std::vector<std::int64_t> dims(shape.begin(), shape.end());
-  dims.insert(dims.begin() + axis, 1);
-  std::vector<Value> rows;
-  for (const Value& x : xs) {
-    if (x.type() != xs[0].type())
-      graph_error("stack", "the inputs' types differ: {} and {}", to_string(xs[0].type()),
-                  to_string(x.type()));
-    rows.push_back(reshape(x, Shape(std::span<const std::int64_t>(dims))));
-  }
-  return concat(rows, axis);
+  return call(stack_op, xs, attributes(Stack::Attrs{axis}));
 }
 
 }  // namespace whorl

@@ -19,7 +19,8 @@ extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
 extern const OpDef sum_op, mean_op, max_op, min_op, log_sum_exp_op, median_op;
 extern const OpDef softmax_op, log_softmax_op, bernoulli_cross_entropy_op;
 extern const OpDef softmax_cross_entropy_op, softmax_cross_entropy_gradient_op;
-extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, pad_op, concat_op;
+extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, pad_op;
+extern const OpDef concat_op, stack_op;
 extern const OpDef gather_op, scatter_add_op, one_hot_op;
 extern const OpDef random_normal_op, random_uniform_op;
 
@@ -39,6 +40,7 @@ constexpr const OpDef* own_ops[] = {
     &softmax_cross_entropy_op, &softmax_cross_entropy_gradient_op, &bernoulli_cross_entropy_op,
     // shapes
     &broadcast_op, &sum_to_op, &reshape_op, &transpose_op, &slice_op, &pad_op, &concat_op,
+    &stack_op,
     // by index
     &gather_op, &scatter_add_op, &one_hot_op,
     // random numbers
