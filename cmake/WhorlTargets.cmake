@@ -14,11 +14,16 @@ function(whorl_warnings target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  # GCC 12 takes the copy inside "text" + std::string for one that overlaps itself.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
   if(WHORL_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(WHORL_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${WHORL_SANITIZE}
+    # Not vptr: oneTBB's flow graph casts a task to its class after destroying it.
+    target_compile_options(${target} PRIVATE -fsanitize=${WHORL_SANITIZE} -fno-sanitize=vptr
                                              -fno-sanitize-recover=all)
     # PUBLIC: what links an instrumented library needs the sanitizer's runtime.
     target_link_options(${target} PUBLIC -fsanitize=${WHORL_SANITIZE})
@@ -69,6 +74,13 @@ function(whorl_library room)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/whorl>")
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    # <whorl/...> for a project that takes Whorl in as a subdirectory.
+    set(prefixed "${PROJECT_BINARY_DIR}/include")
+    file(MAKE_DIRECTORY "${prefixed}")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${prefixed}/whorl" SYMBOLIC)
+    target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${prefixed}>")
+  endif()
   target_sources(${target} PUBLIC
     FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
   install(TARGETS ${target} EXPORT whorl

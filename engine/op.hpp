@@ -13,7 +13,7 @@
 //   forward     other ops: the units [begin, end) of the output. How many units there are is a
 //               function of the types alone, so results never depend on the number of threads
 //   finish      (optional, with forward) runs once after all units
-//   units, scratch, flops, alias   (optional) functions of a Site, see OpDef
+//   units, scratch, flops, alias, uniform   (optional) functions of a Site, see OpDef
 //   gradient    value to value: the adjoint of one input; or `no_gradient`, with the reason; or
 //   compose     the same function in plain ops. An op with `compose` and without kernels is a
 //               composition: it is replaced before it runs, and its gradient and batching are those
@@ -73,6 +73,8 @@ enum class Traits : std::uint32_t {
   // The value depends on random coordinates: two such nodes with equal inputs are still equal,
   // but a constant must not be made of them.
   random = 64,
+  // Adds up axes as ReductionAttrs say, in the order of kernels/reduce.hpp: a loop may do it.
+  sums = 128,
 };
 constexpr Traits operator|(Traits a, Traits b) {
   return static_cast<Traits>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -234,6 +236,8 @@ struct OpDef {
   double (*flops)(const Site&);
   // The output's bytes are those of input 0 from this element on: no work at all.
   std::optional<std::int64_t> (*alias)(const Site&);
+  // All elements of the output are the same number (generators only): a loop makes it once.
+  bool (*uniform)(const Site&);
 
   Value (*gradient)(const Adjoint&, int input);
   std::string_view no_gradient;  // why there is none
@@ -371,11 +375,13 @@ constexpr OpDef define(std::string_view name) {
   row.units = [](const Site&) -> std::int64_t { return 1; };
   row.scratch = [](const Site&) -> std::int64_t { return 0; };
   row.alias = [](const Site&) -> std::optional<std::int64_t> { return std::nullopt; };
+  row.uniform = [](const Site&) { return false; };
   row.flops = &detail::flops_elementwise;
   if constexpr (requires { &Op::units; }) row.units = &Op::units;
   if constexpr (requires { &Op::scratch; }) row.scratch = &Op::scratch;
   if constexpr (requires { &Op::flops; }) row.flops = &Op::flops;
   if constexpr (requires { &Op::alias; }) row.alias = &Op::alias;
+  if constexpr (requires { &Op::uniform; }) row.uniform = &Op::uniform;
 
   constexpr bool composed = requires { &Op::compose; };
   if constexpr (composed) row.compose = &Op::compose;

@@ -28,7 +28,7 @@ namespace {
 namespace d1 = tbb::detail::d1;
 
 template <class F>
-F* real(F* /*ours*/, const char* name) {
+F* real(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found == nullptr) {
     std::fprintf(stderr, "tbb_tsan: this oneTBB has no %s\n", name);
@@ -123,62 +123,62 @@ struct Delegate final : d1::delegate_base {
 
 namespace tbb::detail::r1 {
 
-#define REAL(name, type) \
-  static const auto call = real(static_cast<type*>(nullptr), "_ZN3tbb6detail2r1" name)
-
 void spawn(d1::task& task, d1::task_group_context& context) {
-  REAL("5spawnERNS0_2d14taskERNS2_18task_group_contextE",
-       void(d1::task&, d1::task_group_context&));
+  static const auto call = real<void(d1::task&, d1::task_group_context&)>(
+      "_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE");
   before_handing_over(task);
   call(task, context);
 }
 
 void spawn(d1::task& task, d1::task_group_context& context, d1::slot_id slot) {
-  REAL("5spawnERNS0_2d14taskERNS2_18task_group_contextEt",
-       void(d1::task&, d1::task_group_context&, d1::slot_id));
+  static const auto call = real<void(d1::task&, d1::task_group_context&, d1::slot_id)>(
+      "_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextEt");
   before_handing_over(task);
   call(task, context, slot);
 }
 
 void submit(d1::task& task, d1::task_group_context& context, arena* where,
             std::uintptr_t critical) {
-  REAL("6submitERNS0_2d14taskERNS2_18task_group_contextEPNS1_5arenaEm",
-       void(d1::task&, d1::task_group_context&, arena*, std::uintptr_t));
+  static const auto call = real<void(d1::task&, d1::task_group_context&, arena*, std::uintptr_t)>(
+      "_ZN3tbb6detail2r16submitERNS0_2d14taskERNS2_18task_group_contextEPNS1_5arenaEm");
   before_handing_over(task);
   call(task, context, where, critical);
 }
 
 void enqueue(d1::task& task, d1::task_arena_base* where) {
-  REAL("7enqueueERNS0_2d14taskEPNS2_15task_arena_baseE", void(d1::task&, d1::task_arena_base*));
+  static const auto call = real<void(d1::task&, d1::task_arena_base*)>(
+      "_ZN3tbb6detail2r17enqueueERNS0_2d14taskEPNS2_15task_arena_baseE");
   before_handing_over(task);
   call(task, where);
 }
 
 void enqueue(d1::task& task, d1::task_group_context& context, d1::task_arena_base* where) {
-  REAL("7enqueueERNS0_2d14taskERNS2_18task_group_contextEPNS2_15task_arena_baseE",
-       void(d1::task&, d1::task_group_context&, d1::task_arena_base*));
+  static const auto call = real<void(d1::task&, d1::task_group_context&, d1::task_arena_base*)>(
+      "_ZN3tbb6detail2r17enqueueERNS0_2d14taskERNS2_18task_group_contextEPNS2_15task_arena_baseE");
   before_handing_over(task);
   call(task, context, where);
 }
 
-void execute_and_wait(d1::task& task, d1::task_group_context& task_context,
-                      d1::wait_context& wait, d1::task_group_context& wait_context) {
-  REAL("16execute_and_waitERNS0_2d14taskERNS2_18task_group_contextERNS2_12wait_contextES6_",
-       void(d1::task&, d1::task_group_context&, d1::wait_context&, d1::task_group_context&));
+void execute_and_wait(d1::task& task, d1::task_group_context& task_context, d1::wait_context& wait,
+                      d1::task_group_context& wait_context) {
+  static const auto call =
+      real<void(d1::task&, d1::task_group_context&, d1::wait_context&, d1::task_group_context&)>(
+          "_ZN3tbb6detail2r116execute_and_waitERNS0_2d14taskERNS2_18task_group_contextERNS2_12wait_"
+          "contextES6_");
   AfterWait after{wait};
   call(task, task_context, wait, wait_context);
 }
 
 void wait(d1::wait_context& wait, d1::task_group_context& context) {
-  REAL("4waitERNS0_2d112wait_contextERNS2_18task_group_contextE",
-       void(d1::wait_context&, d1::task_group_context&));
+  static const auto call = real<void(d1::wait_context&, d1::task_group_context&)>(
+      "_ZN3tbb6detail2r14waitERNS0_2d112wait_contextERNS2_18task_group_contextE");
   AfterWait after{wait};
   call(wait, context);
 }
 
 void execute(d1::task_arena_base& where, d1::delegate_base& body) {
-  REAL("7executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
-       void(d1::task_arena_base&, d1::delegate_base&));
+  static const auto call = real<void(d1::task_arena_base&, d1::delegate_base&)>(
+      "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE");
   Delegate delegate(body);
   __tsan_release(&delegate);
   struct Acquire {
@@ -187,8 +187,6 @@ void execute(d1::task_arena_base& where, d1::delegate_base& body) {
   } acquire{delegate};
   call(where, delegate);
 }
-
-#undef REAL
 
 void* cache_aligned_allocate(std::size_t size) {
   void* memory = std::aligned_alloc(128, (size + 127) / 128 * 128);
@@ -201,17 +199,24 @@ void cache_aligned_deallocate(void* memory) { std::free(memory); }
 void* allocate(d1::small_object_pool*& pool, std::size_t size) {
   static char no_pool;
   pool = reinterpret_cast<d1::small_object_pool*>(&no_pool);
-  return cache_aligned_allocate(size);
+  void* memory = cache_aligned_allocate(size);
+  __tsan_release(memory);
+  return memory;
 }
 
 void* allocate(d1::small_object_pool*& pool, std::size_t size, const d1::execution_data&) {
   return allocate(pool, size);
 }
 
-void deallocate(d1::small_object_pool&, void* memory, std::size_t) { std::free(memory); }
-
-void deallocate(d1::small_object_pool&, void* memory, std::size_t, const d1::execution_data&) {
+// What libtbb allocates for itself may be freed by another thread, in an order unseen.
+void deallocate(d1::small_object_pool&, void* memory, std::size_t) {
+  __tsan_acquire(memory);
   std::free(memory);
+}
+
+void deallocate(d1::small_object_pool& pool, void* memory, std::size_t size,
+                const d1::execution_data&) {
+  deallocate(pool, memory, size);
 }
 
 }  // namespace tbb::detail::r1

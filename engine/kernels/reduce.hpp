@@ -1,17 +1,20 @@
 // Sums in an order that is part of their definition.
 //
-// A row is cut into segments of `sum_segment` elements. Inside a segment, lane j of 16 adds the
-// elements j, j+16, ... in the element type; the lanes are added in a fixed tree; segments are added
-// one after the other in double. So a sum has the same bits in a plain node, in a fused loop and on
-// any number of threads, and its error does not grow with the length of the row.
+// A row is cut into pieces of `sum_piece` elements and a piece into segments of `sum_segment`.
+// Inside a segment, lane j of 16 adds the elements j, j+16, ... in the element type and the lanes
+// are added in a fixed tree; the segments of a piece, and then the pieces, are added one after the
+// other in double. So a sum has the same bits in a plain node, in a fused loop and on any number of
+// threads, and its error hardly grows with the length of the row.
 // Thread safety: pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace whorl {
 
-inline constexpr std::int64_t sum_segment = 1024;
+inline constexpr std::int64_t sum_segment = 256;
+inline constexpr std::int64_t sum_piece = 64 * sum_segment;
 
 // n <= sum_segment elements.
 template <class T>
@@ -44,12 +47,22 @@ struct SumOf<std::int32_t> {
   using type = std::uint32_t;
 };
 
+// At most one piece: n <= sum_piece.
+template <class T>
+typename SumOf<T>::type piece_sum(const T* x, std::int64_t n) {
+  using Sum = typename SumOf<T>::type;
+  Sum sum{};
+  for (std::int64_t i = 0; i < n; i += sum_segment)
+    sum += static_cast<Sum>(segment_sum(x + i, std::min(n - i, sum_segment)));
+  return sum;
+}
+
 template <class T>
 typename SumOf<T>::type row_sum(const T* x, std::int64_t n) {
   using Sum = typename SumOf<T>::type;
   Sum sum{};
-  for (std::int64_t i = 0; i < n; i += sum_segment)
-    sum += static_cast<Sum>(segment_sum(x + i, n - i < sum_segment ? n - i : sum_segment));
+  for (std::int64_t i = 0; i < n; i += sum_piece)
+    sum += piece_sum(x + i, std::min(n - i, sum_piece));
   return sum;
 }
 

@@ -33,8 +33,8 @@ void check_placed(std::string_view where, const Shape& small, const Shape& large
 }
 
 // For each axis of the large shape, the step in the small one: 0 where it is repeated.
-std::vector<std::int64_t> placed_strides(const Shape& small, const Shape& large, const Axes& axes) {
-  std::vector<std::int64_t> strides(static_cast<std::size_t>(large.rank()), 0);
+Strides placed_strides(const Shape& small, const Shape& large, const Axes& axes) {
+  Strides strides{};
   std::int64_t stride = 1;
   for (int i = small.rank() - 1; i >= 0; --i) {
     const auto axis = static_cast<std::size_t>(axes[static_cast<std::size_t>(i)]);
@@ -70,6 +70,7 @@ struct Broadcast {
     if (site.in[0].elements() == site.out.elements()) return 0;
     return std::nullopt;
   }
+  static bool uniform(const Site& site) { return site.in[0].elements() == 1; }
   template <class T>
   static void tile(const Tile& t) {
     const Shape& shape = t.site->out.shape;
@@ -81,7 +82,7 @@ struct Broadcast {
       std::fill_n(y, t.n, x[0]);
       return;
     }
-    StridedWalk walk(shape, placed_walk(from, shape, axes), t.begin);
+    StridedWalk walk(shape, placed_strides(from, shape, axes), t.begin);
     walk.runs(t.n, [&](std::int64_t at, std::int64_t offset, std::int64_t count, bool repeated) {
       if (repeated) {
         std::fill_n(y + at, count, x[offset]);
@@ -96,12 +97,6 @@ struct Broadcast {
   static Value batch(const Batch& b) {
     const auto& attrs = b.attrs<Attrs>();
     return broadcast(b.x(), attrs.shape.with_front(b.size), batched_axes(attrs.axes));
-  }
-  static Strides placed_walk(const Shape& from, const Shape& to, const Axes& axes) {
-    Strides strides{};
-    const auto placed = placed_strides(from, to, axes);
-    std::copy(placed.begin(), placed.end(), strides.begin());
-    return strides;
   }
   static std::vector<Sample> samples() {
     using L = std::vector<std::int64_t>;

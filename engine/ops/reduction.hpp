@@ -17,13 +17,16 @@ struct ReductionAttrs {
   }
 };
 
-// Which axes of `shape` are reduced.
+// Which axes of `shape` are reduced. Kernels call it: it does not allocate.
 inline std::array<bool, Shape::max_rank> reduced_axes(std::string_view where, const Shape& shape,
                                                       const Axes& axes) {
   std::array<bool, Shape::max_rank> reduced{};
-  for (int axis = 0; axis < shape.rank(); ++axis) reduced[static_cast<std::size_t>(axis)] = axes.empty();
-  for (std::int64_t axis : normal_axes(where, axes, shape.rank()))
-    reduced[static_cast<std::size_t>(axis)] = true;
+  if (axes.empty()) std::fill_n(reduced.begin(), shape.rank(), true);
+  for (std::int64_t axis : axes) {
+    bool& mark = reduced[static_cast<std::size_t>(normal_axis(where, axis, shape.rank()))];
+    if (mark) graph_error(where, "axis {} is given twice", axis);
+    mark = true;
+  }
   return reduced;
 }
 
@@ -38,6 +41,25 @@ inline Shape reduced_shape(std::string_view where, const Shape& shape, const Red
     }
   }
   return Shape(std::span<const std::int64_t>(dims));
+}
+
+// How many elements one output element is made of.
+inline std::int64_t reduced_count(std::string_view where, const Shape& shape, const Axes& axes) {
+  const auto reduced = reduced_axes(where, shape, axes);
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (reduced[static_cast<std::size_t>(axis)]) count *= shape[axis];
+  return count;
+}
+
+// The type of a reduction that has no value for zero elements.
+inline Type infer_nonempty_reduction(const Site& site) {
+  const auto& attrs = site.attrs<ReductionAttrs>();
+  const Shape& shape = site.in[0].shape;
+  if (reduced_count(site.op->name, shape, attrs.axes) == 0)
+    graph_error(site.op->name, "has no value over zero elements: {} over axes {}",
+                to_string(shape), attrs.axes.empty() ? "all" : to_string(AttrValue(attrs.axes)));
+  return {site.in[0].dtype, reduced_shape(site.op->name, shape, attrs)};
 }
 
 // The loops of a reduction: output = [outer..., inner], input = the same with reduced axes between.

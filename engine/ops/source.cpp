@@ -87,6 +87,7 @@ struct Fill {
       graph_error("fill", "value {} is not a bool: expected 0 or 1", v);
     return {attrs.dtype, attrs.shape};
   }
+  static bool uniform(const Site&) { return true; }
   template <class T>
   static void tile(const Tile& t) {
     std::fill_n(t.out<T>(), t.n, static_cast<T>(t.attrs<Attrs>().value));

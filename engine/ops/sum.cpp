@@ -10,6 +10,7 @@ namespace whorl {
 namespace {
 
 struct Sum : Reduction {
+  static constexpr Traits traits = Traits::sums;
   static constexpr DTypeSet dtypes = numbers;
 
   // A row is summed where it lies; other patterns add whole runs into a block of the output,

@@ -16,7 +16,12 @@ extern const OpDef abs_op, sign_op, relu_op, step_op, clamp_op, maximum_op, mini
 extern const OpDef equal_op, less_op, less_equal_op, greater_op, greater_equal_op;
 extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
-extern const OpDef broadcast_op, sum_to_op, reshape_op, sum_op;
+extern const OpDef sum_op, mean_op, max_op, min_op, log_sum_exp_op, median_op;
+extern const OpDef softmax_op, log_softmax_op, bernoulli_cross_entropy_op;
+extern const OpDef softmax_cross_entropy_op, softmax_cross_entropy_gradient_op;
+extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, pad_op, concat_op;
+extern const OpDef gather_op, scatter_add_op, one_hot_op;
+extern const OpDef random_normal_op, random_uniform_op;
 
 namespace {
 
@@ -30,9 +35,14 @@ constexpr const OpDef* own_ops[] = {
     &less_equal_op, &greater_op, &greater_equal_op, &logical_and_op, &logical_or_op,
     &logical_not_op, &select_op, &stop_gradient_op, &assert_finite_op, &cast_op,
     // reductions
-    &sum_op,
+    &sum_op, &mean_op, &max_op, &min_op, &log_sum_exp_op, &median_op, &softmax_op, &log_softmax_op,
+    &softmax_cross_entropy_op, &softmax_cross_entropy_gradient_op, &bernoulli_cross_entropy_op,
     // shapes
-    &broadcast_op, &sum_to_op, &reshape_op,
+    &broadcast_op, &sum_to_op, &reshape_op, &transpose_op, &slice_op, &pad_op, &concat_op,
+    // by index
+    &gather_op, &scatter_add_op, &one_hot_op,
+    // random numbers
+    &random_normal_op, &random_uniform_op,
 };
 
 // The table of one process. Rows are only ever added.

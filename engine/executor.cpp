@@ -1,0 +1,405 @@
+#include "engine/executor.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "engine/floating_point.hpp"
+#include "engine/kernels/reduce.hpp"
+#include "engine/plan.hpp"
+
+namespace whorl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Small enough for the stack; ops with more inputs (concat) use memory made beforehand.
+constexpr std::size_t stack_inputs = 8;
+
+// Runs parts of steps on given memory. One per worker and part: it has no state of its own.
+class PartRunner {
+ public:
+  PartRunner(const Plan& plan, char* const* slots, char* temporaries, const void** wide_inputs)
+      : plan_(plan), slots_(slots), temporaries_(temporaries), wide_inputs_(wide_inputs) {}
+
+  void run(const Step& step, std::uint32_t part) {
+    try {
+      switch (step.kind) {
+        case Step::Kind::loop: return run_loop(plan_.loops[step.index], step, part);
+        case Step::Kind::single: return run_single(plan_.singles[step.index], step, part);
+        case Step::Kind::copy: return run_copy(plan_.copies[step.index]);
+      }
+    } catch (const Error& error) {
+      throw run_error(plan_.graph, node_, error);
+    }
+  }
+
+  void finish(const Step& step) {
+    if (step.kind == Step::Kind::loop) {
+      finish_loop(plan_.loops[step.index], step);
+    } else if (step.kind == Step::Kind::single && plan_.singles[step.index].finish) {
+      const Single& single = plan_.singles[step.index];
+      std::array<const void*, stack_inputs> local;
+      single.finish(call_of(single, step, local));
+    }
+  }
+
+ private:
+  char* address(const Operand& operand, std::int64_t element = 0) const {
+    char* base = operand.slot == Operand::temporary ? temporaries_ : slots_[operand.slot];
+    return base + operand.offset + element * operand.stride;
+  }
+
+  void run_copy(const Copy& copy) {
+    std::memcpy(address(copy.output), address(copy.input), static_cast<std::size_t>(copy.bytes));
+  }
+
+  Call call_of(const Single& single, const Step& step,
+               std::array<const void*, stack_inputs>& local) {
+    const void** inputs = single.inputs.size() <= stack_inputs ? local.data() : wide_inputs_;
+    for (std::size_t i = 0; i < single.inputs.size(); ++i) inputs[i] = address(single.inputs[i]);
+    void* scratch = step.scratch == Operand::temporary ? nullptr : slots_[step.scratch];
+    return {&single.site, inputs, address(single.output), scratch};
+  }
+
+  void run_single(const Single& single, const Step& step, std::uint32_t part) {
+    node_ = single.node;
+    std::array<const void*, stack_inputs> local;
+    const Call call = call_of(single, step, local);
+    const std::int64_t begin = part * single.units_per_part;
+    single.kernel(call, begin, std::min(begin + single.units_per_part, single.units));
+  }
+
+  void execute(const Instruction& instruction, std::int64_t begin, std::int64_t n) {
+    std::array<const void*, stack_inputs> local;
+    const std::size_t count = instruction.inputs.size();
+    const void** inputs = count <= stack_inputs ? local.data() : wide_inputs_;
+    for (std::size_t i = 0; i < count; ++i) inputs[i] = address(instruction.inputs[i], begin);
+    node_ = instruction.node;
+    instruction.kernel({&instruction.site, inputs, address(instruction.output, begin), begin, n});
+  }
+
+  void run_loop(const Loop& loop, const Step& step, std::uint32_t part) {
+    for (const Instruction& instruction : loop.prologue) execute(instruction, 0, loop.tile);
+    std::int64_t begin = part * loop.elements_per_part;
+    std::int64_t end = std::min(begin + loop.elements_per_part, loop.elements);
+    if (loop.row > sum_piece) {
+      const std::int64_t parts_per_row =
+          (loop.row + loop.elements_per_part - 1) / loop.elements_per_part;
+      const std::int64_t row = part / parts_per_row;
+      begin = row * loop.row + part % parts_per_row * loop.elements_per_part;
+      end = std::min(begin + loop.elements_per_part, (row + 1) * loop.row);
+    }
+    if (loop.row <= loop.tile) {
+      for (std::int64_t at = begin; at < end; at += loop.tile)
+        run_whole_rows(loop, at, std::min(loop.tile, end - at));
+      return;
+    }
+    // Long rows: sums restart at every row, and at every piece of one.
+    while (begin < end) {
+      const std::int64_t row_end = (begin / loop.row + 1) * loop.row;
+      const std::int64_t in_row = begin % loop.row;
+      const std::int64_t piece_end = begin - in_row + (in_row / sum_piece + 1) * sum_piece;
+      const std::int64_t stop = std::min({end, row_end, piece_end});
+      run_piece(loop, step, begin, stop);
+      begin = stop;
+    }
+  }
+
+  void run_whole_rows(const Loop& loop, std::int64_t begin, std::int64_t n) {
+    for (const Instruction& instruction : loop.body) execute(instruction, begin, n);
+    for (const Sink& sink : loop.sinks) {
+      const void* from = address(sink.input, begin);
+      void* to = address(sink.output, begin / loop.row);
+      if (sink.dtype == DType::f32) {
+        sum_rows(static_cast<const float*>(from), n, loop.row, static_cast<float*>(to));
+      } else {
+        sum_rows(static_cast<const double*>(from), n, loop.row, static_cast<double*>(to));
+      }
+    }
+  }
+  template <class T>
+  static void sum_rows(const T* x, std::int64_t n, std::int64_t row, T* y) {
+    for (std::int64_t at = 0; at < n; at += row) *y++ = static_cast<T>(piece_sum(x + at, row));
+  }
+
+  // One piece of one row, or all of a row of one piece.
+  void run_piece(const Loop& loop, const Step& step, std::int64_t begin, std::int64_t end) {
+    std::array<double, max_sinks> total{};
+    for (std::int64_t at = begin; at < end; at += loop.tile) {
+      const std::int64_t n = std::min(loop.tile, end - at);
+      for (const Instruction& instruction : loop.body) execute(instruction, at, n);
+      for (std::size_t k = 0; k < loop.sinks.size(); ++k)
+        add_segments(loop.sinks[k], at, n, total[k]);
+    }
+    const std::int64_t row = begin / loop.row;
+    for (std::size_t k = 0; k < loop.sinks.size(); ++k) {
+      const Sink& sink = loop.sinks[k];
+      if (loop.row <= sum_piece) {
+        store(sink, row, total[k]);
+      } else {
+        const std::int64_t pieces = (loop.row + sum_piece - 1) / sum_piece;
+        const std::int64_t piece = begin % loop.row / sum_piece;
+        piece_totals(sink, step)[row * pieces + piece] = total[k];
+      }
+    }
+  }
+  void add_segments(const Sink& sink, std::int64_t at, std::int64_t n, double& total) {
+    const void* from = address(sink.input, at);
+    for (std::int64_t i = 0; i < n; i += sum_segment) {
+      const std::int64_t count = std::min(sum_segment, n - i);
+      total += sink.dtype == DType::f32
+                   ? static_cast<double>(segment_sum(static_cast<const float*>(from) + i, count))
+                   : segment_sum(static_cast<const double*>(from) + i, count);
+    }
+  }
+  void store(const Sink& sink, std::int64_t row, double total) {
+    void* to = address(sink.output, row);
+    if (sink.dtype == DType::f32) {
+      *static_cast<float*>(to) = static_cast<float>(total);
+    } else {
+      *static_cast<double*>(to) = total;
+    }
+  }
+  double* piece_totals(const Sink& sink, const Step& step) const {
+    return reinterpret_cast<double*>(slots_[step.scratch] + sink.scratch);
+  }
+
+  void finish_loop(const Loop& loop, const Step& step) {
+    if (loop.row <= sum_piece) return;
+    const std::int64_t rows = loop.elements / loop.row;
+    const std::int64_t pieces = (loop.row + sum_piece - 1) / sum_piece;
+    for (const Sink& sink : loop.sinks) {
+      const double* totals = piece_totals(sink, step);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        double total = 0;
+        for (std::int64_t piece = 0; piece < pieces; ++piece) total += *totals++;
+        store(sink, row, total);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  char* const* slots_;
+  char* temporaries_;
+  const void** wide_inputs_;
+  NodeId node_ = 0;
+};
+
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int worker_count(int threads) {
+  if (threads < 0) fail(ErrorKind::usage, "executor", "threads must not be negative: {}", threads);
+  return threads == 0 ? cores() : threads;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  // What one worker needs beside the shared slots.
+  struct Worker {
+    std::shared_ptr<void> temporaries;
+    std::vector<const void*> wide_inputs;
+  };
+
+  Impl(std::shared_ptr<const Plan> p, ExecutorOptions o)
+      : plan(std::move(p)), options(o), arena(worker_count(o.threads)) {
+    // TBB starts no more threads than there are cores unless it is told to.
+    if (o.threads > cores())
+      more_threads.emplace(tbb::global_control::max_allowed_parallelism,
+                           static_cast<std::size_t>(o.threads));
+    memory = allocate_storage(plan->arena_bytes);
+    workers.resize(static_cast<std::size_t>(arena.max_concurrency()));
+    for (Worker& worker : workers) {
+      worker.temporaries = allocate_storage(plan->temporary_bytes);
+      worker.wide_inputs.resize(plan->max_inputs);
+    }
+    for (const auto& port : plan->outputs) outputs.emplace_back(port.type);
+    inputs.resize(plan->inputs.size());
+    slots.resize(plan->slots.size(), nullptr);
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = place(plan->slots[i]);
+    seconds.assign(plan->steps.size(), 0);
+    any_parallel = workers.size() > 1 &&
+                   std::any_of(plan->stages.begin(), plan->stages.end(),
+                               [](const Stage& stage) { return stage.parallel; });
+  }
+
+  char* place(const Slot& slot) {
+    const auto at = static_cast<std::size_t>(slot.at);
+    switch (slot.kind) {
+      case Slot::Kind::arena: return static_cast<char*>(memory.get()) + slot.at;
+      case Slot::Kind::constant:
+        // Kernels read constants only: they are inputs of steps, never outputs.
+        return static_cast<char*>(const_cast<void*>(plan->constants[at].raw()));
+      case Slot::Kind::output: return static_cast<char*>(outputs[at].raw());
+      case Slot::Kind::input: break;
+    }
+    return nullptr;
+  }
+
+  std::size_t port(std::string_view what, const std::vector<Plan::Port>& ports,
+                   std::string_view name) const {
+    for (std::size_t i = 0; i < ports.size(); ++i)
+      if (ports[i].name == name) return i;
+    std::vector<std::string_view> names;
+    for (const auto& p : ports) names.push_back(p.name);
+    graph_error("run", "there is no {} '{}'{}", what, name, did_you_mean(name, names));
+  }
+
+  PartRunner runner(std::size_t worker) {
+    Worker& own = workers[worker];
+    return PartRunner(*plan, slots.data(), static_cast<char*>(own.temporaries.get()),
+                      own.wide_inputs.data());
+  }
+
+  static std::size_t thread_index() {
+    return static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+  }
+
+  void check_ready() {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (slots[plan->inputs[i].slot] == nullptr)
+        graph_error("run", "input '{}' is not fed: expected {}", plan->inputs[i].name,
+                    to_string(plan->inputs[i].type));
+  }
+
+  void check_cancelled() {
+    if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
+      fail(ErrorKind::cancelled, "run", "the run was cancelled");
+  }
+
+  void run() {
+    check_ready();
+    if (any_parallel) {
+      arena.execute([this] { run_stages(); });
+    } else {
+      run_stages();
+    }
+  }
+
+  void run_stages() {
+    const FlushDenormals mode;
+    const bool alone = workers.size() == 1;
+    // Inside the arena every thread has its own index; outside it there is only one thread.
+    PartRunner serial = runner(any_parallel ? thread_index() : 0);
+    for (const Stage& stage : plan->stages) {
+      check_cancelled();
+      if (options.profile) {
+        run_profiled(stage, serial);
+      } else if (alone || !stage.parallel) {
+        for (std::uint32_t at = stage.first; at < stage.last; ++at) run_serial(at, serial);
+      } else {
+        run_parallel(stage.first, stage.last, stage.parts, serial);
+      }
+    }
+  }
+
+  void run_serial(std::uint32_t at, PartRunner& serial) {
+    const Step& step = plan->steps[at];
+    for (std::uint32_t part = 0; part < step.parts; ++part) serial.run(step, part);
+    serial.finish(step);
+  }
+
+  void run_parallel(std::uint32_t first, std::uint32_t last, std::uint32_t parts,
+                    PartRunner& serial) {
+    tbb::parallel_for(
+        std::uint32_t{0}, parts,
+        [&](std::uint32_t part) {
+          std::uint32_t at = first;
+          while (part >= plan->steps[at].parts) part -= plan->steps[at++].parts;
+          const FlushDenormals mode;
+          runner(thread_index()).run(plan->steps[at], part);
+        },
+        tbb::simple_partitioner{});
+    for (std::uint32_t at = first; at < last; ++at) serial.finish(plan->steps[at]);
+  }
+
+  void run_profiled(const Stage& stage, PartRunner& serial) {
+    for (std::uint32_t at = stage.first; at < stage.last; ++at) {
+      const auto start = Clock::now();
+      if (workers.size() == 1 || !stage.parallel) {
+        run_serial(at, serial);
+      } else {
+        run_parallel(at, at + 1, plan->steps[at].parts, serial);
+      }
+      seconds[at] += std::chrono::duration<double>(Clock::now() - start).count();
+    }
+  }
+
+  std::shared_ptr<const Plan> plan;
+  ExecutorOptions options;
+  std::optional<tbb::global_control> more_threads;
+  tbb::task_arena arena;
+  std::shared_ptr<void> memory;
+  std::vector<Worker> workers;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<char*> slots;
+  std::vector<double> seconds;
+  std::int64_t runs = 0;
+  bool any_parallel = false;
+  std::atomic<bool> cancelled{false};
+};
+
+Executor::Executor(std::shared_ptr<const Plan> plan, ExecutorOptions options)
+    : impl_(std::make_unique<Impl>(std::move(plan), options)) {}
+Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+void Executor::bind(std::string_view input, const Tensor& tensor) {
+  const std::size_t i = impl_->port("input", impl_->plan->inputs, input);
+  const Plan::Port& port = impl_->plan->inputs[i];
+  if (tensor.type() != port.type)
+    graph_error("run", "input '{}' is fed with {}; expected {}", input, to_string(tensor.type()),
+                to_string(port.type));
+  impl_->inputs[i] = tensor;
+  // Kernels read inputs only.
+  impl_->slots[port.slot] = static_cast<char*>(const_cast<void*>(tensor.raw()));
+}
+
+void Executor::bind_output(std::string_view output, const Tensor& tensor) {
+  const std::size_t i = impl_->port("output", impl_->plan->outputs, output);
+  const Plan::Port& port = impl_->plan->outputs[i];
+  if (tensor.type() != port.type)
+    graph_error("run", "output '{}' is bound to {}; expected {}", output, to_string(tensor.type()),
+                to_string(port.type));
+  impl_->outputs[i] = tensor;
+  impl_->slots[port.slot] = static_cast<char*>(impl_->outputs[i].raw());
+}
+
+void Executor::run() {
+  impl_->run();
+  ++impl_->runs;
+}
+
+const Tensor& Executor::output(std::string_view name) const {
+  return impl_->outputs[impl_->port("output", impl_->plan->outputs, name)];
+}
+
+void Executor::cancel() { impl_->cancelled.store(true); }
+
+const Plan& Executor::plan() const { return *impl_->plan; }
+
+std::int64_t Executor::memory_bytes() const {
+  return impl_->plan->memory_bytes(static_cast<int>(impl_->workers.size()));
+}
+
+std::vector<StepProfile> Executor::profile() const {
+  std::vector<StepProfile> result;
+  for (std::size_t at = 0; at < impl_->plan->steps.size(); ++at) {
+    const Step& step = impl_->plan->steps[at];
+    result.push_back({impl_->plan->step_name(step), impl_->seconds[at], step.bytes, step.flops,
+                      impl_->runs});
+  }
+  return result;
+}
+
+}  // namespace whorl

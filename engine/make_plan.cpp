@@ -1,0 +1,472 @@
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "engine/arena.hpp"
+#include "engine/kernels/reduce.hpp"
+#include "engine/planner.hpp"
+
+namespace whorl {
+
+namespace {
+
+// A task should be worth about this much, or the scheduler's own work shows.
+constexpr double part_nanoseconds = 30e3;
+constexpr double parallel_nanoseconds = 20e3;
+constexpr std::uint32_t max_parts = 256;
+// What the temporaries of a loop may take: they should stay in the first-level cache.
+constexpr std::int64_t temporary_budget = 24 * 1024;
+constexpr std::int64_t largest_tile = 1024;
+
+// Rough speeds of one core, for cutting work into parts; results do not depend on them.
+constexpr double nanoseconds_per_element = 0.2;
+constexpr double nanoseconds_per_random = 1.5;
+constexpr double flops_per_nanosecond = 30;
+constexpr double bytes_per_nanosecond = 8;
+
+class PlanMaker {
+ public:
+  PlanMaker(Graph graph, bool fuse)
+      : plan_(std::make_shared<Plan>()), graph_(plan_->graph), fuse_(fuse) {
+    graph_ = std::move(graph);
+  }
+
+  std::shared_ptr<Plan> run() {
+    std::vector<char> needed = mark_needed();
+    const Aliases aliases(graph_);
+    const Grouping grouping = group_elementwise(graph_, aliases, needed, fuse_);
+    const Drafts drafts = draft_steps(graph_, aliases, grouping, needed);
+    aliases_ = &aliases;
+    grouping_ = &grouping;
+    drafts_ = &drafts;
+    add_sources(needed);
+    add_outputs();
+    add_values();
+    const auto order = order_steps(graph_, drafts);
+    for (std::uint32_t d : order) add_step(drafts.list[d]);
+    add_stages(order);
+    place(order);
+    return plan_;
+  }
+
+ private:
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+
+  std::vector<char> mark_needed() const {
+    std::vector<char> needed(graph_.size(), 0);
+    for (const auto& output : graph_.outputs()) needed[output.node] = 1;
+    for (NodeId id = static_cast<NodeId>(graph_.size()); id-- > 0;)
+      if (needed[id])
+        for (NodeId in : graph_.inputs(id)) needed[in] = 1;
+    return needed;
+  }
+
+  std::uint32_t new_slot(Slot slot) {
+    plan_->slots.push_back(slot);
+    return static_cast<std::uint32_t>(plan_->slots.size() - 1);
+  }
+
+  void add_sources(const std::vector<char>& needed) {
+    slot_of_.assign(graph_.size(), no_slot);
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const OpDef& op = graph_.op(id);
+      if (!op.is(Traits::source)) continue;
+      const std::int64_t bytes = graph_.type(id).bytes();
+      if (op.name == "input") {
+        const auto index = static_cast<std::int64_t>(plan_->inputs.size());
+        slot_of_[id] = new_slot({Slot::Kind::input, index, bytes});
+        plan_->inputs.push_back({std::string(graph_.name(id)), graph_.type(id), slot_of_[id]});
+      } else if (needed[id]) {
+        const auto index = static_cast<std::int64_t>(plan_->constants.size());
+        slot_of_[id] = new_slot({Slot::Kind::constant, index, bytes});
+        plan_->constants.push_back(std::get<Tensor>(graph_.attributes(id).value(0)));
+      }
+    }
+  }
+
+  void add_outputs() {
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const auto& output = graph_.outputs()[i];
+      const Type& type = graph_.type(output.node);
+      const std::uint32_t slot =
+          new_slot({Slot::Kind::output, static_cast<std::int64_t>(i), type.bytes()});
+      plan_->outputs.push_back({output.name, type, slot});
+      plan_->output_bytes += Arena::rounded(type.bytes());
+      if (drafts_->direct_output[i]) slot_of_[aliases_->root(output.node)] = slot;
+    }
+  }
+
+  void add_values() {
+    for (NodeId id = 0; id < graph_.size(); ++id)
+      if (drafts_->materialised[id] && slot_of_[id] == no_slot)
+        slot_of_[id] = new_slot({Slot::Kind::arena, 0, graph_.type(id).bytes()});
+  }
+
+  Site own_site(NodeId id) {
+    plan_->types.emplace_back();
+    return site_of(graph_, id, plan_->types.back());
+  }
+
+  // A value from a slot; stride 0 hands over all of it.
+  Operand stored(NodeId id, bool element_by_element) const {
+    const NodeId root = aliases_->root(id);
+    const auto size = static_cast<std::int32_t>(size_of(graph_.type(id).dtype));
+    // A zero-size value has no slot; any address will do.
+    const std::uint32_t slot = slot_of_[root] == no_slot ? 0 : slot_of_[root];
+    return {slot, element_by_element ? size : 0, aliases_->offset(id)};
+  }
+
+  void add_step(const Draft& draft) {
+    switch (draft.kind) {
+      case Step::Kind::loop: return add_loop(draft);
+      case Step::Kind::single: return add_single(draft.node);
+      case Step::Kind::copy: return add_copy(draft);
+    }
+  }
+
+  void add_copy(const Draft& draft) {
+    const std::int64_t bytes = graph_.type(draft.node).bytes();
+    plan_->copies.push_back(
+        {stored(draft.node, false), {plan_->outputs[draft.output].slot, 0, 0}, bytes});
+    Step step{Step::Kind::copy, static_cast<std::uint32_t>(plan_->copies.size() - 1)};
+    step.bytes = 2.0 * static_cast<double>(bytes);
+    step.nanoseconds = step.bytes / bytes_per_nanosecond;
+    plan_->steps.push_back(step);
+  }
+
+  void add_single(NodeId id) {
+    Single single;
+    single.site = own_site(id);
+    const OpDef& op = graph_.op(id);
+    const std::size_t kernel = op.kernel_index(single.site);
+    single.kernel = op.forward[kernel];
+    single.finish = op.finish[kernel];
+    if (single.kernel == nullptr)
+      fail(ErrorKind::internal, "compile", "{} has no kernel for {}", graph_.label(id),
+           name(static_cast<DType>(kernel)));
+    for (NodeId in : graph_.inputs(id)) single.inputs.push_back(stored(in, false));
+    single.output = stored(id, false);
+    single.units = std::max<std::int64_t>(op.units(single.site), 1);
+    single.node = id;
+    plan_->max_inputs = std::max(plan_->max_inputs, single.inputs.size());
+
+    Step step{Step::Kind::single, static_cast<std::uint32_t>(plan_->singles.size())};
+    step.flops = op.flops(single.site);
+    step.bytes = static_cast<double>(graph_.type(id).bytes());
+    for (const Type& type : single.site.in) step.bytes += static_cast<double>(type.bytes());
+    step.nanoseconds =
+        std::max(step.flops / flops_per_nanosecond, step.bytes / bytes_per_nanosecond);
+    const auto wanted = static_cast<std::int64_t>(std::clamp(
+        step.nanoseconds / part_nanoseconds, 1.0, static_cast<double>(max_parts)));
+    const std::int64_t parts = std::min(wanted, single.units);
+    single.units_per_part = (single.units + parts - 1) / parts;
+    step.parts = static_cast<std::uint32_t>((single.units + single.units_per_part - 1) /
+                                            single.units_per_part);
+    const std::int64_t scratch = op.scratch(single.site);
+    if (scratch > 0) step.scratch = new_slot({Slot::Kind::arena, 0, scratch});
+    plan_->singles.push_back(std::move(single));
+    plan_->steps.push_back(step);
+  }
+
+  void add_loop(const Draft& draft) {
+    const Group& group = grouping_->groups[draft.group];
+    Loop loop;
+    loop.elements = group.elements;
+    loop.row = group.row;
+    Step step{Step::Kind::loop, static_cast<std::uint32_t>(plan_->loops.size())};
+    LoopTemporaries temporaries(*this, group, draft.group);
+    double nanoseconds = 0;
+    std::unordered_map<NodeId, Operand> made;
+    for (std::size_t at = 0; at < group.nodes.size(); ++at) {
+      const NodeId id = group.nodes[at];
+      Instruction instruction = instruction_for(id, made);
+      instruction.output = temporaries.output(at, made);
+      made[id] = instruction.output;
+      nanoseconds += graph_.op(id).is(Traits::random) ? nanoseconds_per_random
+                                                      : nanoseconds_per_element;
+      step.flops += static_cast<double>(group.elements);
+      const bool uniform = graph_.op(id).uniform(instruction.site) &&
+                           instruction.output.slot == Operand::temporary;
+      (uniform ? loop.prologue : loop.body).push_back(std::move(instruction));
+    }
+    for (NodeId id : group.sinks) {
+      const NodeId from = aliases_->root(graph_.inputs(id)[0]);
+      loop.sinks.push_back({made.at(from), stored(id, true), graph_.type(id).dtype, 0, id});
+      nanoseconds += nanoseconds_per_element;
+    }
+    for (const auto* list : {&draft.reads, &draft.writes})
+      for (NodeId id : *list) step.bytes += static_cast<double>(graph_.type(id).bytes());
+    temporaries.finish(loop);
+    cut(loop, step, nanoseconds);
+    step.nanoseconds = nanoseconds * static_cast<double>(group.elements);
+    plan_->loops.push_back(std::move(loop));
+    plan_->steps.push_back(step);
+  }
+
+  Instruction instruction_for(NodeId id, const std::unordered_map<NodeId, Operand>& made) {
+    Instruction instruction;
+    instruction.site = own_site(id);
+    instruction.kernel = graph_.op(id).tile[graph_.op(id).kernel_index(instruction.site)];
+    instruction.node = id;
+    if (instruction.kernel == nullptr)
+      fail(ErrorKind::internal, "compile", "{} has no kernel for its dtype", graph_.label(id));
+    const auto inputs = graph_.inputs(id);
+    const bool element_by_element = graph_.op(id).is(Traits::elementwise);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const auto found = made.find(aliases_->root(inputs[k]));
+      const bool inside = found != made.end() && reads_elementwise(graph_, *aliases_, id, k);
+      instruction.inputs.push_back(inside ? found->second : stored(inputs[k], element_by_element));
+    }
+    plan_->max_inputs = std::max(plan_->max_inputs, inputs.size());
+    return instruction;
+  }
+
+  // Which temporary each value of a loop gets: reused when nobody reads the old value any more.
+  class LoopTemporaries {
+   public:
+    LoopTemporaries(const PlanMaker& maker, const Group& group, std::uint32_t index)
+        : maker_(maker), group_(group), index_(index) {
+      for (std::size_t at = 0; at < group.nodes.size(); ++at) {
+        const NodeId id = group.nodes[at];
+        widest_ = std::max(widest_, size(id));
+        for (NodeId in : maker.graph_.inputs(id)) last_[maker.aliases_->root(in)] = at;
+      }
+      for (NodeId id : group.sinks)
+        last_[maker.aliases_->root(maker.graph_.inputs(id)[0])] = group.nodes.size();
+    }
+
+    // The place of the value made at position `at`; `made` has the places of the earlier ones.
+    Operand output(std::size_t at, const std::unordered_map<NodeId, Operand>& made) {
+      const NodeId id = group_.nodes[at];
+      const bool home = maker_.grouping_->home[id] == static_cast<std::int32_t>(index_);
+      if (home && maker_.drafts_->materialised[id]) {
+        release(at, id, made, false);
+        return maker_.stored(id, true);
+      }
+      if (is_uniform(id)) return {Operand::temporary, 0, count_++};
+      release(at, id, made, true);
+      std::int64_t slot;
+      if (free_.empty()) {
+        slot = count_++;
+      } else {
+        slot = free_.back();
+        free_.pop_back();
+      }
+      release(at, id, made, false);
+      return {Operand::temporary, 0, slot};
+    }
+
+    // Chooses the tile by the number of temporaries, and turns their numbers into offsets.
+    void finish(Loop& loop) {
+      std::int64_t tile = largest_tile;
+      while (tile > sum_segment && count_ * tile * widest_ > temporary_budget) tile /= 2;
+      if (loop.row <= tile) tile = tile / loop.row * loop.row;
+      loop.tile = std::min(tile, loop.elements);
+      const std::int64_t bytes = Arena::rounded(loop.tile * widest_);
+      const auto place = [&](Operand& operand) {
+        if (operand.slot == Operand::temporary) operand.offset *= bytes;
+      };
+      for (auto* list : {&loop.prologue, &loop.body})
+        for (Instruction& instruction : *list) {
+          for (Operand& input : instruction.inputs) place(input);
+          place(instruction.output);
+        }
+      for (Sink& sink : loop.sinks) place(sink.input);
+      auto& most = maker_.plan_->temporary_bytes;
+      most = std::max(most, count_ * bytes);
+    }
+
+   private:
+    std::int64_t size(NodeId id) const {
+      return static_cast<std::int64_t>(size_of(maker_.graph_.type(id).dtype));
+    }
+    bool is_uniform(NodeId id) const {
+      std::vector<Type> types;
+      return maker_.graph_.op(id).uniform(site_of(maker_.graph_, id, types));
+    }
+    // Frees the temporaries that are read at `at` for the last time: those of the output's width
+    // before it is placed (the kernel then works in place), the others after.
+    void release(std::size_t at, NodeId id, const std::unordered_map<NodeId, Operand>& made,
+                 bool same_width) {
+      for (NodeId in : maker_.graph_.inputs(id)) {
+        const NodeId root = maker_.aliases_->root(in);
+        const auto found = made.find(root);
+        if (found == made.end() || found->second.slot != Operand::temporary) continue;
+        if (last_[root] != at || is_uniform(root) || released_.contains(root)) continue;
+        if (same_width && size(root) != size(id)) continue;
+        released_[root] = true;
+        free_.push_back(found->second.offset);
+      }
+    }
+
+    const PlanMaker& maker_;
+    const Group& group_;
+    std::uint32_t index_;
+    std::unordered_map<NodeId, std::size_t> last_;
+    std::unordered_map<NodeId, bool> released_;
+    std::vector<std::int64_t> free_;
+    std::int64_t count_ = 0;
+    std::int64_t widest_ = 1;
+  };
+
+  // Parts of a loop: whole rows when rows are short, pieces of one row when they are long.
+  void cut(Loop& loop, Step& step, double nanoseconds_each) {
+    const double wanted = part_nanoseconds / nanoseconds_each;
+    const std::int64_t rows = loop.elements / loop.row;
+    if (loop.row <= sum_piece) {
+      const auto rows_per_part =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted) / loop.row);
+      const std::int64_t least = (rows + max_parts - 1) / max_parts;
+      const std::int64_t taken = std::max(rows_per_part, least);
+      loop.elements_per_part = taken * loop.row;
+      step.parts = static_cast<std::uint32_t>((rows + taken - 1) / taken);
+      return;
+    }
+    const std::int64_t pieces = (loop.row + sum_piece - 1) / sum_piece;
+    const auto pieces_per_part =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted) / sum_piece);
+    loop.elements_per_part = pieces_per_part * sum_piece;
+    const std::int64_t parts_per_row = (pieces + pieces_per_part - 1) / pieces_per_part;
+    step.parts = static_cast<std::uint32_t>(rows * parts_per_row);
+    std::int64_t scratch = 0;
+    for (Sink& sink : loop.sinks) {
+      sink.scratch = scratch;
+      scratch += rows * pieces * static_cast<std::int64_t>(sizeof(double));
+    }
+    if (scratch > 0) step.scratch = new_slot({Slot::Kind::arena, 0, scratch});
+  }
+
+  // Neighbours in the order that do not need each other, and are worth a task, share a stage.
+  void add_stages(const std::vector<std::uint32_t>& order) {
+    std::vector<std::uint32_t> stage_of(drafts_->list.size(), 0);
+    stage_of_step_.resize(order.size());
+    for (std::uint32_t at = 0; at < order.size(); ++at) {
+      const Step& step = plan_->steps[at];
+      const bool heavy = step.nanoseconds >= parallel_nanoseconds / 2;
+      const auto current = static_cast<std::uint32_t>(plan_->stages.size());
+      bool joins = heavy && heavy_stage_ && current > 0;
+      for (std::uint32_t need : drafts_->list[order[at]].needs)
+        if (stage_of[need] == current) joins = false;
+      if (!joins) plan_->stages.push_back({at, at, 0, false});
+      heavy_stage_ = heavy;
+      Stage& stage = plan_->stages.back();
+      stage.last = at + 1;
+      stage.parts += step.parts;
+      const bool enough = step.nanoseconds >= parallel_nanoseconds;
+      stage.parallel = stage.parts > 1 && (stage.parallel || enough || joins);
+      stage_of[order[at]] = static_cast<std::uint32_t>(plan_->stages.size());
+      stage_of_step_[at] = static_cast<std::uint32_t>(plan_->stages.size() - 1);
+    }
+  }
+
+  // Gives every value and scratch a place in the arena, stage by stage.
+  void place(const std::vector<std::uint32_t>& order) {
+    std::vector<std::uint32_t> last(graph_.size(), 0);  // the last stage that reads a value
+    for (std::uint32_t at = 0; at < order.size(); ++at) {
+      for (NodeId id : drafts_->list[order[at]].reads) last[id] = stage_of_step_[at];
+      for (NodeId id : drafts_->list[order[at]].writes) last[id] = stage_of_step_[at];
+    }
+    Arena arena;
+    std::vector<char> gone(graph_.size(), 0);  // its place went to another value, or back
+    for (std::uint32_t s = 0; s < plan_->stages.size(); ++s) {
+      const Stage& stage = plan_->stages[s];
+      for (std::uint32_t at = stage.first; at < stage.last; ++at) {
+        const Draft& draft = drafts_->list[order[at]];
+        for (NodeId id : draft.writes) {
+          Slot& slot = plan_->slots[slot_of_[id]];
+          if (slot.kind != Slot::Kind::arena) continue;
+          const NodeId dying = in_place_of(id, draft, at, s, last, gone, order);
+          if (dying != id) {
+            slot.at = plan_->slots[slot_of_[dying]].at;
+            gone[dying] = 1;
+          } else {
+            slot.at = arena.take(slot.bytes);
+          }
+        }
+        take_scratch(arena, at);
+      }
+      for (std::uint32_t at = stage.first; at < stage.last; ++at) {
+        const Draft& draft = drafts_->list[order[at]];
+        for (const auto* list : {&draft.reads, &draft.writes})
+          for (NodeId id : *list)
+            if (last[id] == s && !gone[id]) {
+              gone[id] = 1;
+              const Slot& slot = plan_->slots[slot_of_[id]];
+              if (slot.kind == Slot::Kind::arena) arena.give_back(slot.at, slot.bytes);
+            }
+        give_back_scratch(arena, at);
+      }
+    }
+    plan_->arena_bytes = arena.size();
+  }
+
+  void take_scratch(Arena& arena, std::uint32_t at) {
+    const std::uint32_t slot = plan_->steps[at].scratch;
+    if (slot != Operand::temporary) plan_->slots[slot].at = arena.take(plan_->slots[slot].bytes);
+  }
+  void give_back_scratch(Arena& arena, std::uint32_t at) {
+    const std::uint32_t slot = plan_->steps[at].scratch;
+    if (slot != Operand::temporary)
+      arena.give_back(plan_->slots[slot].at, plan_->slots[slot].bytes);
+  }
+
+  // A value that loop `at` reads for the last time, element by element, and not after it has made
+  // `id`: `id` can be written over it. Returns `id` itself when there is none.
+  NodeId in_place_of(NodeId id, const Draft& draft, std::uint32_t at, std::uint32_t stage,
+                     const std::vector<std::uint32_t>& last, const std::vector<char>& gone,
+                     const std::vector<std::uint32_t>& order) const {
+    const Step& step = plan_->steps[at];
+    if (step.kind != Step::Kind::loop || draft.reads.size() > 64) return id;
+    const Stage& whole = plan_->stages[stage];
+    for (NodeId candidate : draft.reads) {
+      if (graph_.op(candidate).is(Traits::source) || gone[candidate] || last[candidate] != stage)
+        continue;
+      const Slot& slot = plan_->slots[slot_of_[candidate]];
+      if (slot.kind != Slot::Kind::arena || slot.bytes != plan_->slots[slot_of_[id]].bytes) continue;
+      if (!overwritable(plan_->loops[step.index], slot_of_[candidate], id)) continue;
+      bool alone = true;
+      for (std::uint32_t other = whole.first; other < whole.last; ++other) {
+        const auto& reads = drafts_->list[order[other]].reads;
+        if (other != at && std::find(reads.begin(), reads.end(), candidate) != reads.end())
+          alone = false;
+      }
+      if (alone) return candidate;
+    }
+    return id;
+  }
+
+  bool overwritable(const Loop& loop, std::uint32_t slot, NodeId id) const {
+    const auto width = static_cast<std::int32_t>(size_of(graph_.type(id).dtype));
+    bool written = false;
+    for (const auto* list : {&loop.prologue, &loop.body}) {
+      for (const Instruction& instruction : *list) {
+        for (const Operand& input : instruction.inputs)
+          if (input.slot == slot && (written || input.stride != width || input.offset != 0))
+            return false;
+        written = written || instruction.node == id;
+      }
+    }
+    // A sink's value is written after the loop, and its rows are shorter than what it reads.
+    return written && std::none_of(loop.sinks.begin(), loop.sinks.end(), [&](const Sink& sink) {
+             return sink.input.slot == slot;
+           });
+  }
+
+  std::shared_ptr<Plan> plan_;
+  Graph& graph_;
+  bool fuse_;
+  const Aliases* aliases_ = nullptr;
+  const Grouping* grouping_ = nullptr;
+  const Drafts* drafts_ = nullptr;
+  std::vector<std::uint32_t> slot_of_;
+  std::vector<std::uint32_t> stage_of_step_;
+  bool heavy_stage_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Plan> make_plan(Graph graph, bool fuse) {
+  return PlanMaker(std::move(graph), fuse).run();
+}
+
+}  // namespace whorl
