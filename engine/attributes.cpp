@@ -146,7 +146,13 @@ Attributes make_attributes(std::string_view where, const AttrTable* table, const
     if (values[i] == nullptr && table->specs[i].rule.required)
       graph_error(where, "attribute '{}' is missing: expected {}", names[i],
                   name(table->specs[i].kind));
-  return Attributes(table, table->make(values));
+  try {
+    return Attributes(table, table->make(values));
+  } catch (const Error& error) {
+    // A list of integers that is not a shape: the message must name the op as well.
+    const std::string_view what = error.what();
+    throw Error(error.kind(), where, what.substr(what.find("] ") + 2));
+  }
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
