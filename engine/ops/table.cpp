@@ -16,6 +16,7 @@ extern const OpDef abs_op, sign_op, relu_op, step_op, clamp_op, maximum_op, mini
 extern const OpDef equal_op, less_op, less_equal_op, greater_op, greater_equal_op;
 extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
+extern const OpDef matmul_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, sum_op;
 
 namespace {
@@ -29,6 +30,8 @@ constexpr const OpDef* own_ops[] = {
     &abs_op, &sign_op, &relu_op, &step_op, &clamp_op, &maximum_op, &minimum_op, &equal_op, &less_op,
     &less_equal_op, &greater_op, &greater_equal_op, &logical_and_op, &logical_or_op,
     &logical_not_op, &select_op, &stop_gradient_op, &assert_finite_op, &cast_op,
+    // products
+    &matmul_op,
     // reductions
     &sum_op,
     // shapes
