@@ -16,7 +16,8 @@ extern const OpDef abs_op, sign_op, relu_op, step_op, clamp_op, maximum_op, mini
 extern const OpDef equal_op, less_op, less_equal_op, greater_op, greater_equal_op;
 extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
-extern const OpDef matmul_op;
+extern const OpDef matmul_op, cholesky_op, triangular_solve_op, symmetric_solve_op;
+extern const OpDef log_determinant_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, sum_op;
 
 namespace {
@@ -36,6 +37,8 @@ constexpr const OpDef* own_ops[] = {
     &sum_op,
     // shapes
     &broadcast_op, &sum_to_op, &reshape_op,
+    // linear algebra
+    &cholesky_op, &triangular_solve_op, &symmetric_solve_op, &log_determinant_op,
 };
 
 // The table of one process. Rows are only ever added.
