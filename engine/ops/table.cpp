@@ -23,6 +23,8 @@ extern const OpDef broadcast_op, sum_to_op, reshape_op, transpose_op, slice_op, 
 extern const OpDef concat_op, stack_op;
 extern const OpDef gather_op, scatter_add_op, one_hot_op;
 extern const OpDef random_normal_op, random_uniform_op;
+extern const OpDef matmul_op, cholesky_op, triangular_solve_op, symmetric_solve_op;
+extern const OpDef log_determinant_op;
 
 namespace {
 
@@ -35,6 +37,8 @@ constexpr const OpDef* own_ops[] = {
     &abs_op, &sign_op, &relu_op, &step_op, &clamp_op, &maximum_op, &minimum_op, &equal_op, &less_op,
     &less_equal_op, &greater_op, &greater_equal_op, &logical_and_op, &logical_or_op,
     &logical_not_op, &select_op, &stop_gradient_op, &assert_finite_op, &cast_op,
+    // products
+    &matmul_op,
     // reductions
     &sum_op, &mean_op, &max_op, &min_op, &log_sum_exp_op, &median_op, &softmax_op, &log_softmax_op,
     &softmax_cross_entropy_op, &softmax_cross_entropy_gradient_op, &bernoulli_cross_entropy_op,
@@ -45,6 +49,8 @@ constexpr const OpDef* own_ops[] = {
     &gather_op, &scatter_add_op, &one_hot_op,
     // random numbers
     &random_normal_op, &random_uniform_op,
+    // linear algebra
+    &cholesky_op, &triangular_solve_op, &symmetric_solve_op, &log_determinant_op,
 };
 
 // The table of one process. Rows are only ever added.
