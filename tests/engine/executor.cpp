@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <thread>
@@ -13,37 +12,7 @@
 #include "engine/evaluate.hpp"
 #include "engine/ops.hpp"
 #include "engine/plan.hpp"
-
-namespace {
-
-std::atomic<long> allocations{0};
-// The number of the allocation that fails; none does when it is negative.
-std::atomic<long> failing{-1};
-
-void count_allocation() {
-  if (allocations.fetch_add(1, std::memory_order_relaxed) == failing.load(std::memory_order_relaxed))
-    throw std::bad_alloc();
-}
-
-}  // namespace
-
-// Counts every allocation of the process, so that tests can show that a run makes none and that
-// every single one may fail.
-void* operator new(std::size_t size) {
-  count_allocation();
-  if (void* memory = std::malloc(size ? size : 1)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, std::align_val_t align) {
-  count_allocation();
-  const auto a = static_cast<std::size_t>(align);
-  if (void* memory = std::aligned_alloc(a, (size + a - 1) / a * a)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/engine/allocations.hpp"
 
 using namespace whorl;
 
