@@ -1,4 +1,5 @@
-// The sums of exponentials over rows that softmax, its logarithm and cross-entropy share.
+// Extrema of rows, and the sums of exponentials over rows that softmax, its logarithm and
+// cross-entropy share.
 //
 // For a row x of n elements: shift = max x where that is finite, else 0; e = exp(x - shift);
 // sum = e_0 + ... + e_(n-1). So nothing overflows, a row of only -inf has sum 0 (its logarithm is
@@ -14,9 +15,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "engine/kernels/reduce.hpp"
+#include "engine/kernels/transpose.hpp"
 #include "engine/kernels/vmath.hpp"
 
 namespace whorl {
@@ -24,83 +27,92 @@ namespace whorl {
 inline constexpr std::int64_t short_row = 32;
 inline constexpr std::int64_t row_group = 16;
 
-// The larger of two numbers; a NaN wins.
-template <class T>
-T larger(T a, T b) {
-  return (b > a) | (b != b) ? b : a;
-}
-template <class T>
-T smaller(T a, T b) {
-  return (b < a) | (b != b) ? b : a;
-}
-
-// f(...f(f(x_0, x_1), x_2)..., x_(n-1)) for n >= 1 and an associative f, in 16 lanes.
-template <class T, class F>
-T row_extremum(const T* x, std::int64_t n, F f) {
-  constexpr int lanes = 16;
-  if (n < lanes) {
-    T result = x[0];
-    for (std::int64_t i = 1; i < n; ++i) result = f(result, x[i]);
-    return result;
+// a becomes the better of a and b; a NaN wins. Vectors are compared element by element.
+struct Larger {
+  template <class V>
+  static void into(V& a, const V& b) {
+    a = (b > a) | (b != b) ? b : a;
   }
-  T lane[lanes];
-  std::copy_n(x, lanes, lane);
-  std::int64_t i = lanes;
-  for (; i + lanes <= n; i += lanes)
-    for (int j = 0; j < lanes; ++j) lane[j] = f(lane[j], x[i + j]);
-  for (int j = 0; i + j < n; ++j) lane[j] = f(lane[j], x[i + j]);
-  for (int width = lanes / 2; width > 0; width /= 2)
-    for (int j = 0; j < width; ++j) lane[j] = f(lane[j], lane[j + width]);
-  return lane[0];
+};
+struct Smaller {
+  template <class V>
+  static void into(V& a, const V& b) {
+    a = (b < a) | (b != b) ? b : a;
+  }
+};
+
+// The best of n >= 1 elements. Written with vectors, because compilers do not make them of a
+// reduction that has to mind NaNs.
+template <class Better, class T>
+T row_extremum(const T* x, std::int64_t n) {
+  typedef T V __attribute__((vector_size(32)));
+  constexpr std::int64_t lanes = sizeof(V) / sizeof(T);
+  T result = x[0];
+  std::int64_t i = 1;
+  if (n >= 2 * lanes) {
+    V a, b, next;
+    std::memcpy(&a, x, sizeof(V));
+    std::memcpy(&b, x + lanes, sizeof(V));
+    for (i = 2 * lanes; i + 2 * lanes <= n; i += 2 * lanes) {
+      std::memcpy(&next, x + i, sizeof(V));
+      Better::into(a, next);
+      std::memcpy(&next, x + i + lanes, sizeof(V));
+      Better::into(b, next);
+    }
+    Better::into(a, b);
+    result = a[0];
+    for (std::int64_t lane = 1; lane < lanes; ++lane) Better::into(result, T(a[lane]));
+  }
+  for (; i < n; ++i) Better::into(result, x[i]);
+  return result;
 }
 
-// What is subtracted before exp: the maximum, unless that would make inf - inf.
-template <class T>
-T exp_shift(T maximum) {
-  return std::fabs(maximum) < std::numeric_limits<T>::infinity() ? maximum : T(0);
-}
-
-// Up to `row_group` short rows as columns: element j of row r is at [j][r]. Rows beyond the last
-// repeat it.
+// Up to `row_group` rows of at most `short_row` elements as columns: element j of row r is at
+// [j][r]. Rows beyond the last repeat it.
 template <class T>
 struct ShortRows {
+  typedef T V __attribute__((vector_size(32)));
+  static constexpr std::int64_t lanes = sizeof(V) / sizeof(T);
+
   std::int64_t n = 0;      // elements in a row
   std::int64_t count = 0;  // rows
-  T shift[row_group];
-  T sum[row_group];
-  T e[short_row][row_group];  // exp(x - shift)
+  alignas(32) T at[short_row][row_group];
 
   void load(const T* x, std::int64_t row_length, std::int64_t rows) {
     n = row_length;
     count = rows;
-    for (std::int64_t r = 0; r < row_group; ++r) {
-      const T* row = x + std::min(r, rows - 1) * n;
-      for (std::int64_t j = 0; j < n; ++j) e[j][r] = row[j];
-    }
-    std::copy_n(e[0], row_group, shift);
-    for (std::int64_t j = 1; j < n; ++j)
-      for (std::int64_t r = 0; r < row_group; ++r) shift[r] = larger(shift[r], e[j][r]);
-    for (std::int64_t r = 0; r < row_group; ++r) {
-      shift[r] = exp_shift(shift[r]);
-      sum[r] = T(0);
-    }
-    for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t r = 0; r < row_group; ++r) {
-        e[j][r] = vmath::exp(e[j][r] - shift[r]);
-        sum[r] += e[j][r];
-      }
+    transpose_matrix(x, n, n, rows, at[0], row_group);
+    for (std::int64_t j = 0; rows < row_group && j < n; ++j)
+      std::fill(at[j] + rows, at[j] + row_group, at[j][rows - 1]);
   }
-  // Writes f(e, sum, r) for element j of row r to y, row by row.
+  void store(T* y) const { transpose_matrix(at[0], row_group, count, n, y, n); }
+
+  // result[r] = x_0 with x_1, ..., x_(n-1) taken into it one after the other.
+  template <class Into>
+  void fold(T (&result)[row_group], Into into) const {
+    for (std::int64_t r = 0; r < row_group; r += lanes) {
+      V folded, next;
+      std::memcpy(&folded, at[0] + r, sizeof(V));
+      for (std::int64_t j = 1; j < n; ++j) {
+        std::memcpy(&next, at[j] + r, sizeof(V));
+        into(folded, next);
+      }
+      std::memcpy(result + r, &folded, sizeof(V));
+    }
+  }
+  template <class Better>
+  void extremum(T (&result)[row_group]) const {
+    fold(result, [](V& a, const V& b) { Better::into(a, b); });
+  }
+  // Element j of row r becomes f(element, j, r).
   template <class F>
-  void store(T* y, F f) {
+  void change(F f) {
     for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t r = 0; r < row_group; ++r) e[j][r] = f(e[j][r], j, r);
-    for (std::int64_t r = 0; r < count; ++r)
-      for (std::int64_t j = 0; j < n; ++j) y[r * n + j] = e[j][r];
+      for (std::int64_t r = 0; r < row_group; ++r) at[j][r] = f(at[j][r], j, r);
   }
 };
 
-// Calls visit(first row, rows) for the rows [begin, end), in groups.
+// Calls visit(first row, rows) for the rows [begin, end) of n elements, in groups.
 template <class T, class Visit>
 void short_rows(const T* x, std::int64_t n, std::int64_t begin, std::int64_t end, Visit&& visit) {
   ShortRows<T> rows;
@@ -109,6 +121,26 @@ void short_rows(const T* x, std::int64_t n, std::int64_t begin, std::int64_t end
     visit(row, rows);
   }
 }
+
+// What is subtracted before exp: the maximum, unless that would make inf - inf.
+template <class T>
+T exp_shift(T maximum) {
+  return std::fabs(maximum) < std::numeric_limits<T>::infinity() ? maximum : T(0);
+}
+
+// Turns every row into exp(x - shift) and sums it up.
+template <class T>
+struct ShortExpSums {
+  alignas(32) T shift[row_group];
+  alignas(32) T sum[row_group];
+
+  explicit ShortExpSums(ShortRows<T>& rows) {
+    rows.template extremum<Larger>(shift);
+    for (std::int64_t r = 0; r < row_group; ++r) shift[r] = exp_shift(shift[r]);
+    rows.change([this](T x, std::int64_t, std::int64_t r) { return vmath::exp(x - shift[r]); });
+    rows.fold(sum, [](auto& a, const auto& b) { a += b; });
+  }
+};
 
 template <class T>
 struct ExpSum {
@@ -119,7 +151,7 @@ struct ExpSum {
 // The sum over one row of any length, n >= 1.
 template <class T>
 ExpSum<T> exp_sum(const T* x, std::int64_t n) {
-  const T shift = exp_shift(row_extremum(x, n, larger<T>));
+  const T shift = exp_shift(row_extremum<Larger>(x, n));
   T e[sum_segment];
   double sum = 0;
   for (std::int64_t i = 0; i < n; i += sum_segment) {
@@ -130,16 +162,20 @@ ExpSum<T> exp_sum(const T* x, std::int64_t n) {
   return {shift, static_cast<T>(sum)};
 }
 
-// Calls visit(row, ExpSum) for the rows [begin, end) of n >= 1 elements.
+// Calls visit(row, shift, log(sum)) for the rows [begin, end) of n >= 1 elements.
 template <class T, class Visit>
-void exp_sums(const T* x, std::int64_t n, std::int64_t begin, std::int64_t end, Visit&& visit) {
+void log_exp_sums(const T* x, std::int64_t n, std::int64_t begin, std::int64_t end, Visit&& visit) {
   if (n > short_row) {
-    for (std::int64_t row = begin; row < end; ++row) visit(row, exp_sum(x + row * n, n));
+    for (std::int64_t row = begin; row < end; ++row) {
+      const auto [shift, sum] = exp_sum(x + row * n, n);
+      visit(row, shift, vmath::log(sum));
+    }
     return;
   }
-  short_rows(x, n, begin, end, [&](std::int64_t first, const ShortRows<T>& rows) {
-    for (std::int64_t r = 0; r < rows.count; ++r)
-      visit(first + r, ExpSum<T>{rows.shift[r], rows.sum[r]});
+  short_rows(x, n, begin, end, [&](std::int64_t first, ShortRows<T>& rows) {
+    ShortExpSums<T> sums(rows);
+    for (std::int64_t r = 0; r < row_group; ++r) sums.sum[r] = vmath::log(sums.sum[r]);
+    for (std::int64_t r = 0; r < rows.count; ++r) visit(first + r, sums.shift[r], sums.sum[r]);
   });
 }
 

@@ -1,7 +1,8 @@
 // The transposed copy of a matrix: y[i * y_step + j] = x[j * x_step + i].
 //
 // Squares of 32 bytes a side go through vector registers: log2(N) rounds, each of which interleaves
-// row i with row i + N/2, turn N rows into N columns. What is left at the edges goes one by one.
+// row i with row i + N/2, turn N rows into N columns. Two squares fill a cache line of y before the
+// next is begun. What is left at the edges goes one by one.
 // Thread safety: pure functions.
 #pragma once
 
@@ -37,20 +38,27 @@ inline void interleave(const Row& a, const Row& b, Row& low, Row& high,
   high = __builtin_shufflevector(a, b, (n / 2 + I / 2 + (I % 2) * n)...);
 }
 
+template <int N, class Row>
+inline void interleave_all(const Row (&from)[N], Row (&to)[N]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < N / 2; ++i)
+    interleave(from[i], from[i + N / 2], to[2 * i], to[2 * i + 1],
+               std::make_integer_sequence<int, N>{});
+}
+
 template <class T>
 inline void transpose_square(const T* x, std::int64_t x_step, T* y, std::int64_t y_step) {
-  using Square = SquareOf<sizeof(T)>;
-  using Row = typename Square::Row;
-  constexpr int n = Square::n;
-  Row rows[n], next[n];
-  for (int j = 0; j < n; ++j) std::memcpy(&rows[j], x + j * x_step, sizeof(Row));
-  for (int width = n; width > 1; width /= 2) {
-    for (int i = 0; i < n / 2; ++i)
-      interleave(rows[i], rows[i + n / 2], next[2 * i], next[2 * i + 1],
-                 std::make_integer_sequence<int, n>{});
-    std::memcpy(rows, next, sizeof rows);
-  }
-  for (int i = 0; i < n; ++i) std::memcpy(y + i * y_step, &rows[i], sizeof(Row));
+  using Row = typename SquareOf<sizeof(T)>::Row;
+  constexpr int n = SquareOf<sizeof(T)>::n;
+  Row a[n], b[n];
+#pragma GCC unroll 8
+  for (int j = 0; j < n; ++j) std::memcpy(&a[j], x + j * x_step, sizeof(Row));
+  interleave_all(a, b);
+  interleave_all(b, a);
+  if constexpr (n == 8) interleave_all(a, b);
+  const Row(&last)[n] = n == 8 ? b : a;
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) std::memcpy(y + i * y_step, &last[i], sizeof(Row));
 }
 
 }  // namespace detail
@@ -59,18 +67,21 @@ inline void transpose_square(const T* x, std::int64_t x_step, T* y, std::int64_t
 template <class T>
 void transpose_matrix(const T* x, std::int64_t x_step, std::int64_t rows, std::int64_t columns,
                       T* y, std::int64_t y_step) {
-  std::int64_t j = 0;
+  std::int64_t done = 0;  // columns
   if constexpr (constexpr int n = detail::SquareOf<sizeof(T)>::n; n > 0) {
     const std::int64_t whole = rows / n * n;
-    for (; j + n <= columns; j += n) {
+    while (done + n <= columns) {
+      const std::int64_t width = done + 2 * n <= columns ? 2 * n : n;
       for (std::int64_t i = 0; i < whole; i += n)
-        detail::transpose_square(x + j * x_step + i, x_step, y + i * y_step + j, y_step);
+        for (std::int64_t j = done; j < done + width; j += n)
+          detail::transpose_square(x + j * x_step + i, x_step, y + i * y_step + j, y_step);
       for (std::int64_t i = whole; i < rows; ++i)
-        for (std::int64_t k = j; k < j + n; ++k) y[i * y_step + k] = x[k * x_step + i];
+        for (std::int64_t j = done; j < done + width; ++j) y[i * y_step + j] = x[j * x_step + i];
+      done += width;
     }
   }
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t k = j; k < columns; ++k) y[i * y_step + k] = x[k * x_step + i];
+    for (std::int64_t j = done; j < columns; ++j) y[i * y_step + j] = x[j * x_step + i];
 }
 
 }  // namespace whorl

@@ -2,7 +2,7 @@
 //
 // The float versions are branch-free, so that the compiler turns a loop over them into vector code;
 // every multiply-add is spelled std::fma and contraction is off, so no build or loop position can
-// round differently. Errors are within 2 units in the last place (tests/engine/vmath.cpp measures
+// round differently. Errors are within 2.5 units in the last place (tests/engine/vmath.cpp measures
 // them); subnormals are flushed, as everywhere in the engine. The double versions are the C
 // library's, which have no vector variants to disagree with.
 // Thread safety: pure functions.
@@ -44,6 +44,13 @@ inline ExpParts exp_parts(float x) {
 // 2^n for n in [-126, 127].
 inline float power_of_two(std::int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
 
+// y where `keep`, else 0. With bits, not with ?:, of which the compiler makes a branch when what
+// follows is simple for 0 (as log1p is in softplus), and then no vector code.
+inline float keep_if(bool keep, float y) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(y) &
+                              (0u - static_cast<std::uint32_t>(keep)));
+}
+
 }  // namespace detail
 
 inline float exp(float x) {
@@ -55,7 +62,7 @@ inline float exp(float x) {
   const std::int32_t half = n >> 1;
   const float y = std::fma(p, detail::power_of_two(half), detail::power_of_two(half)) *
                   detail::power_of_two(n - half);
-  return x < low ? 0.0f : (x > high ? detail::infinity : y);
+  return detail::keep_if(!(x < low), x > high ? detail::infinity : y);
 }
 inline double exp(double x) { return std::exp(x); }
 
@@ -72,9 +79,10 @@ inline double expm1(double x) { return std::expm1(x); }
 // x = 2^e m with m in [2/3, 4/3); with f = m - 1 and s = f / (2 + f),
 // log m = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...).
 inline float log(float x) {
-  const std::int32_t bits = std::bit_cast<std::int32_t>(x);
-  const std::int32_t e = (bits - 0x3f2aaaab) >> 23;
-  const float f = std::bit_cast<float>(bits - (e << 23)) - 1.0f;
+  // Unsigned, so that the bits of a negative x may wrap around.
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f2aaaabu) >> 23;
+  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
   const float ef = static_cast<float>(e);
   const float s = f / (2.0f + f);
   const float z = s * s;
@@ -87,16 +95,19 @@ inline float log(float x) {
   const float tail = std::fma(s, std::fma(p, z, half), ef * -2.12194440e-4f);
   const float y = std::fma(ef, 0.693359375f, f - (half - tail));
   const float special = x == 0.0f ? -detail::infinity : (x > 0.0f ? x : detail::quiet_nan);
-  const bool normal = x >= std::numeric_limits<float>::min() && x < detail::infinity;
-  return normal ? y : (x > 0.0f && x < detail::infinity ? -detail::infinity : special);
+  // With & and not &&, which would be a branch.
+  const bool normal = (x >= std::numeric_limits<float>::min()) & (x < detail::infinity);
+  const bool subnormal = (x > 0.0f) & (x < std::numeric_limits<float>::min());
+  return normal ? y : (subnormal ? -detail::infinity : special);
 }
 inline double log(double x) { return std::log(x); }
 
 // log(1 + x) with the rounding of 1 + x given back to first order.
 inline float log1p(float x) {
   const float u = 1.0f + x;
-  const float y = log(u) + (x - (u - 1.0f)) / u;
-  return u < detail::infinity && u > 0.0f ? y : log(u);
+  const float y = log(u);
+  const float lost = (x - (u - 1.0f)) / u;
+  return (u < detail::infinity) & (u > 0.0f) ? y + lost : y;
 }
 inline double log1p(double x) { return std::log1p(x); }
 
@@ -123,7 +134,8 @@ T softplus(T x) {
 }
 
 namespace detail {
-// x = q pi/2 + r with |r| <= pi/4, reduced in double so that large arguments keep their digits.
+// x = q pi/2 + r with |r| <= pi/4, reduced in double so that large arguments keep their digits. Past
+// 2^50 the reduction has none left (and neighbouring floats lie many turns apart): r is NaN there.
 struct QuarterTurns {
   float r;
   std::int32_t q;
@@ -135,7 +147,8 @@ inline QuarterTurns quarter_turns(float x) {
   const double n = shifted - magic;
   double r = std::fma(n, -1.5707963267948966, wide);
   r = std::fma(n, -6.123233995736766e-17, r);
-  return {static_cast<float>(r), static_cast<std::int32_t>(std::bit_cast<std::int64_t>(shifted) & 3)};
+  const float inside = std::fabs(x) <= 0x1p50f ? static_cast<float>(r) : quiet_nan;
+  return {inside, static_cast<std::int32_t>(std::bit_cast<std::int64_t>(shifted) & 3)};
 }
 inline float sin_poly(float r) {
   const float z = r * r;

@@ -65,8 +65,8 @@ struct SoftmaxCrossEntropy {
     const T* z = c.in<T>(0);
     const auto* labels = c.in<std::int32_t>(1);
     T* y = c.out<T>();
-    exp_sums(z, n, begin, end, [&](std::int64_t row, const ExpSum<T>& e) {
-      y[row] = vmath::log(e.sum) - (z[row * n + label_at(labels, row, n)] - e.shift);
+    log_exp_sums(z, n, begin, end, [&](std::int64_t row, T shift, T log_sum) {
+      y[row] = log_sum - (z[row * n + label_at(labels, row, n)] - shift);
     });
   }
   static Value gradient(const Adjoint& a, int) { return entropy_gradient(a.x(0), a.x(1), a.dy); }
@@ -131,9 +131,11 @@ struct SoftmaxCrossEntropyGradient {
       label[r] = static_cast<std::int32_t>(label_at(labels, row, rows.n));
       d[r] = dy[row];
     }
-    rows.store(g + first * rows.n, [&](T e, std::int64_t j, std::int64_t r) {
-      return (e / rows.sum[r] - (label[r] == static_cast<std::int32_t>(j) ? T(1) : T(0))) * d[r];
+    const ShortExpSums<T> sums(rows);
+    rows.change([&](T e, std::int64_t j, std::int64_t r) {
+      return (e / sums.sum[r] - (label[r] == static_cast<std::int32_t>(j) ? T(1) : T(0))) * d[r];
     });
+    rows.store(g + first * rows.n);
   }
   static Value gradient(const Adjoint& a, int input) {
     const Value logits = a.x(0), labels = a.x(1), dy = a.x(2);

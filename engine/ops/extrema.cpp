@@ -10,7 +10,6 @@ namespace whorl {
 
 namespace {
 
-// Better{}(a, b) is the better of two elements.
 template <class Better>
 struct ExtremumOverAxes : Reduction {
   static constexpr DTypeSet dtypes = numbers;
@@ -19,12 +18,10 @@ struct ExtremumOverAxes : Reduction {
   template <class T>
   static void forward(const Call& c, std::int64_t begin, std::int64_t end) {
     const ReductionLoops loops(*c.site);
-    const auto better = [](T a, T b) { return Better{}(a, b); };
     const T* x = c.in<T>(0);
     T* y = c.out<T>();
     if (loops.contiguous) {
-      for (std::int64_t row = begin; row < end; ++row)
-        y[row] = row_extremum(x + row * loops.reduced, loops.reduced, better);
+      over_rows(x, loops.reduced, begin, end, y);
       return;
     }
     constexpr std::int64_t block = 1024;
@@ -34,29 +31,28 @@ struct ExtremumOverAxes : Reduction {
                    for (std::int64_t r = 1; r < loops.reduced; ++r) {
                      const T* run = x + loops.offset(outer, r) + at;
 #pragma GCC ivdep
-                     for (std::int64_t i = 0; i < count; ++i)
-                       y[out + i] = better(y[out + i], run[i]);
+                     for (std::int64_t i = 0; i < count; ++i) Better::into(y[out + i], run[i]);
                    }
                  });
+  }
+  template <class T>
+  static void over_rows(const T* x, std::int64_t n, std::int64_t begin, std::int64_t end, T* y) {
+    if (n > short_row) {
+      for (std::int64_t row = begin; row < end; ++row)
+        y[row] = row_extremum<Better>(x + row * n, n);
+      return;
+    }
+    short_rows(x, n, begin, end, [&](std::int64_t first, const ShortRows<T>& rows) {
+      T best[row_group];
+      rows.template extremum<Better>(best);
+      std::copy_n(best, rows.count, y + first);
+    });
   }
   static Value gradient(const Adjoint& a, int) {
     const auto& attrs = a.attrs<ReductionAttrs>();
     const Value attains = cast(equal(a.x(), spread(a.y, a)), a.x().dtype());
     const Value share = a.dy / sum(attains, attrs.axes, attrs.keep);
     return spread(share, a) * attains;
-  }
-};
-
-struct Larger {
-  template <class T>
-  T operator()(T a, T b) const {
-    return larger(a, b);
-  }
-};
-struct Smaller {
-  template <class T>
-  T operator()(T a, T b) const {
-    return smaller(a, b);
   }
 };
 

@@ -23,8 +23,8 @@ struct LogSumExp : Reduction {
     if (loops.reduced == 0) {
       std::fill(y + begin, y + end, -std::numeric_limits<T>::infinity());
     } else if (loops.contiguous) {
-      exp_sums(x, loops.reduced, begin, end,
-               [&](std::int64_t row, const ExpSum<T>& e) { y[row] = e.shift + vmath::log(e.sum); });
+      log_exp_sums(x, loops.reduced, begin, end,
+                   [&](std::int64_t row, T shift, T log_sum) { y[row] = shift + log_sum; });
     } else {
       constexpr std::int64_t block = 256;
       loops.blocks(begin, end, block,
@@ -42,7 +42,7 @@ struct LogSumExp : Reduction {
     std::copy_n(x + loops.offset(outer, 0), count, shift);
     for (std::int64_t r = 1; r < loops.reduced; ++r) {
       const T* run = x + loops.offset(outer, r);
-      for (std::int64_t i = 0; i < count; ++i) shift[i] = larger(shift[i], run[i]);
+      for (std::int64_t i = 0; i < count; ++i) Larger::into(shift[i], run[i]);
     }
     for (std::int64_t i = 0; i < count; ++i) {
       shift[i] = exp_shift(shift[i]);

@@ -19,15 +19,16 @@ struct Softmax : RowOp {
     T* y = c.out<T>();
     if (n <= short_row) {
       short_rows(x, n, begin, end, [&](std::int64_t first, ShortRows<T>& rows) {
-        rows.store(y + first * n,
-                   [&](T e, std::int64_t, std::int64_t r) { return e / rows.sum[r]; });
+        const ShortExpSums<T> sums(rows);
+        rows.change([&](T e, std::int64_t, std::int64_t r) { return e / sums.sum[r]; });
+        rows.store(y + first * n);
       });
       return;
     }
     for (std::int64_t row = begin; row < end; ++row) {
       const T* from = x + row * n;
       T* to = y + row * n;
-      const T shift = exp_shift(row_extremum(from, n, larger<T>));
+      const T shift = exp_shift(row_extremum<Larger>(from, n));
       for (std::int64_t i = 0; i < n; ++i) to[i] = vmath::exp(from[i] - shift);
       const T sum = static_cast<T>(row_sum(to, n));
       for (std::int64_t i = 0; i < n; ++i) to[i] /= sum;
@@ -45,11 +46,10 @@ struct LogSoftmax : RowOp {
     const std::int64_t n = row_length(c.type(0));
     const T* x = c.in<T>(0);
     T* y = c.out<T>();
-    exp_sums(x, n, begin, end, [&](std::int64_t row, const ExpSum<T>& e) {
-      const T log_sum = vmath::log(e.sum);
+    log_exp_sums(x, n, begin, end, [&](std::int64_t row, T shift, T log_sum) {
       const T* from = x + row * n;
       T* to = y + row * n;
-      for (std::int64_t i = 0; i < n; ++i) to[i] = (from[i] - e.shift) - log_sum;
+      for (std::int64_t i = 0; i < n; ++i) to[i] = (from[i] - shift) - log_sum;
     });
   }
   static Value gradient(const Adjoint& a, int) { return a.dy - exp(a.y) * sum(a.dy, {-1}, true); }
