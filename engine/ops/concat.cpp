@@ -114,7 +114,7 @@ struct Stack {
     return {first.dtype, widened(first.shape, site.attrs<Attrs>().axis, count)};
   }
   static Value compose(const Composition& c) {
-    const Shape& shape = c.x().shape();
+    const Shape shape = c.x().shape();
     const std::int64_t axis = c.attrs<Attrs>().axis;
     std::vector<Value> rows;
     for (const Value& x : c.inputs) rows.push_back(reshape(x, widened(shape, axis, 1)));

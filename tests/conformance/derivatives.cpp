@@ -24,7 +24,7 @@ namespace {
 constexpr double order1_tolerance = 1e-7;
 constexpr double order2_tolerance = 1e-5;
 // Single precision against double: the rules in f32, not the differences.
-constexpr double single_tolerance = 1e-5;
+constexpr double single_tolerance = 1e-4;
 
 std::vector<NodeId> ids_of(const std::vector<Value>& values) {
   std::vector<NodeId> ids;

@@ -157,4 +157,14 @@ BOOST_AUTO_TEST_CASE(what_claims_to_be_an_alias_holds_the_inputs_bytes) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_claims_to_be_uniform_holds_one_number) {
+  for (const OpCase& c : op_cases(any_dtype)) {
+    if (c.op->is_composition()) continue;
+    const Run run(*c.op, c.inputs, c.attributes);
+    if (!run.op.uniform(run.site)) continue;
+    const Tensor y = run.whole();
+    for (std::int64_t i = 1; i < y.elements(); ++i) BOOST_TEST(y.at(i) == y.at(0), c.label());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
