@@ -59,14 +59,11 @@ class Fusion {
   // A sum of whole rows, which a loop can make on its way.
   bool row_sum(NodeId id) const {
     if (!is_step(id) || !graph_.op(id).is(Traits::sums)) return false;
-    const Shape& shape = graph_.type(graph_.inputs(id)[0]).shape;
-    const auto reduced =
-        reduced_axes("sum", shape, graph_.attributes(id).as<ReductionAttrs>().axes);
-    for (int axis = 1; axis < shape.rank(); ++axis)
-      if (reduced[static_cast<std::size_t>(axis - 1)] && !reduced[static_cast<std::size_t>(axis)] &&
-          shape[axis] > 1)
-        return false;
-    return is_float(graph_.type(id).dtype) && shape.elements() > 0;
+    const Type& from = graph_.type(graph_.inputs(id)[0]);
+    // The kernel's own view: what it would not add as rows has another order of addition.
+    const Site site{&graph_.op(id), {&from, 1}, graph_.attributes(id), graph_.type(id)};
+    if (!ReductionLoops(site).contiguous) return false;
+    return is_float(graph_.type(id).dtype) && from.elements() > 0;
   }
 
   // How far the level rises on the edge into input k of node id.
