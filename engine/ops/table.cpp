@@ -18,6 +18,7 @@ extern const OpDef logical_and_op, logical_or_op, logical_not_op, select_op;
 extern const OpDef stop_gradient_op, assert_finite_op, cast_op;
 extern const OpDef broadcast_op, sum_to_op, reshape_op, sum_op;
 extern const OpDef random_normal_op, random_uniform_op;
+extern const OpDef coordinate_net_op, coordinate_net_weights_gradient_op;
 
 namespace {
 
@@ -36,6 +37,8 @@ constexpr const OpDef* own_ops[] = {
     &broadcast_op, &sum_to_op, &reshape_op,
     // random numbers
     &random_normal_op, &random_uniform_op,
+    // networks
+    &coordinate_net_op, &coordinate_net_weights_gradient_op,
 };
 
 // The table of one process. Rows are only ever added.
