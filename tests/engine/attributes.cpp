@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(every_broken_rule_has_its_own_sentence) {
        "[op] attribute 'axes' is out of range: 8; expected -8 to 7");
   says({three, {"colour", std::string("blue")}},
        "[op] attribute 'colour' is 'blue'; expected one of: red, green");
-  says({three, {"shape", std::vector<std::int64_t>{-1}}}, "[shape] dimension -1 is negative");
+  says({three, {"shape", std::vector<std::int64_t>{-1}}}, "[op] dimension -1 is negative");
 }
 
 BOOST_AUTO_TEST_CASE(equality_and_hash_see_every_field) {
