@@ -1,6 +1,7 @@
 #include "engine/fusion.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -28,7 +29,8 @@ class Fusion {
   Grouping run(bool fuse) {
     grouping_.home.assign(graph_.size(), Grouping::none);
     if (fuse) {
-      assign_levels();
+      assign_earliest_levels();
+      move_to_readers();
       connect();
     }
     collect();
@@ -57,35 +59,68 @@ class Fusion {
   // A sum of whole rows, which a loop can make on its way.
   bool row_sum(NodeId id) const {
     if (!is_step(id) || !graph_.op(id).is(Traits::sums)) return false;
-    const Shape& shape = graph_.type(graph_.inputs(id)[0]).shape;
-    const auto reduced =
-        reduced_axes("sum", shape, graph_.attributes(id).as<ReductionAttrs>().axes);
-    for (int axis = 1; axis < shape.rank(); ++axis)
-      if (reduced[static_cast<std::size_t>(axis - 1)] && !reduced[static_cast<std::size_t>(axis)] &&
-          shape[axis] > 1)
-        return false;
-    return is_float(graph_.type(id).dtype) && shape.elements() > 0;
+    const Type& from = graph_.type(graph_.inputs(id)[0]);
+    // The kernel's own view: what it would not add as rows has another order of addition.
+    const Site site{&graph_.op(id), {&from, 1}, graph_.attributes(id), graph_.type(id)};
+    if (!ReductionLoops(site).contiguous) return false;
+    return is_float(graph_.type(id).dtype) && from.elements() > 0;
   }
 
-  void assign_levels() {
+  // How far the level rises on the edge into input k of node id.
+  std::int32_t rise(NodeId id, std::size_t k) const {
+    if (!elementwise(id)) return 0;
+    const bool inside = elementwise(aliases_.root(graph_.inputs(id)[k])) &&
+                        reads_elementwise(graph_, aliases_, id, k);
+    return inside ? 0 : 1;
+  }
+
+  void assign_earliest_levels() {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       if (!needed_[id]) continue;
-      if (graph_.op(id).is(Traits::source)) level_[id] = -1;
-      // Generators without computed inputs can stand anywhere.
-      if (generator(id) && graph_.inputs(id).empty()) level_[id] = -1;
+      // Sources, and generators that read nothing else, can stand anywhere.
+      if (graph_.op(id).is(Traits::source) || generator(id)) level_[id] = -1;
+      const auto inputs = graph_.inputs(id);
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        level_[id] = std::max(level_[id], level_[aliases_.root(inputs[k])] + rise(id, k));
+    }
+  }
+
+  // A value that is first read much later is better made there, from what is alive anyway: the
+  // derivative 1 - y*y of a tanh belongs to the backward loop, which reads y too. Nodes move to the
+  // latest level that their readers allow, except where that would keep more values alive.
+  void move_to_readers() {
+    constexpr std::int32_t unread = std::numeric_limits<std::int32_t>::max();
+    std::vector<std::int32_t> latest(graph_.size(), unread);  // that the readers allow
+    std::vector<std::int32_t> last_read(graph_.size(), -1);
+    for (const auto& output : graph_.outputs()) {
+      const NodeId root = aliases_.root(output.node);
+      latest[root] = level_[root];
+    }
+    for (NodeId id = static_cast<NodeId>(graph_.size()); id-- > 0;) {
+      if (!needed_[id] || aliases_.is_alias(id)) continue;
+      if (latest[id] != unread && (!elementwise(id) || pays(id, latest[id], last_read)))
+        level_[id] = latest[id];
       const auto inputs = graph_.inputs(id);
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         const NodeId from = aliases_.root(inputs[k]);
-        const bool inside = elementwise(id) && elementwise(from) &&
-                            reads_elementwise(graph_, aliases_, id, k);
-        const std::int32_t rise = elementwise(id) && !inside ? 1 : 0;
-        level_[id] = std::max(level_[id], level_[from] + rise);
-      }
-      if (generator(id) && !inputs.empty()) {
-        level_[id] = -1;
-        for (NodeId in : inputs) level_[id] = std::max(level_[id], level_[aliases_.root(in)]);
+        latest[from] = std::min(latest[from], level_[id] - rise(id, k));
+        last_read[from] = std::max(last_read[from], level_[id]);
       }
     }
+  }
+
+  // Whether making `id` at a later level keeps no more values alive than it saves: at most one of
+  // its inputs would be waiting for it alone.
+  bool pays(NodeId id, std::int32_t level, const std::vector<std::int32_t>& last_read) const {
+    NodeId waiting = id;
+    for (NodeId in : graph_.inputs(id)) {
+      const NodeId from = aliases_.root(in);
+      const bool free = graph_.op(from).is(Traits::source) || generator(from);
+      if (free || from == waiting || last_read[from] >= level) continue;
+      if (waiting != id) return false;
+      waiting = from;
+    }
+    return true;
   }
 
   NodeId find(NodeId id) {
@@ -108,6 +143,8 @@ class Fusion {
         const NodeId from = aliases_.root(inputs[k]);
         if (generator(from) || !reads_elementwise(graph_, aliases_, id, k)) continue;
         if (elementwise(from) && level_[from] == level_[id]) unite(from, id);
+        // Sources are read by everybody: sharing one is no reason to run together.
+        if (graph_.op(from).is(Traits::source)) continue;
         const auto [reader, fresh] = first_reader.try_emplace({from, level_[id]}, id);
         if (!fresh) unite(reader->second, id);
       }

@@ -25,6 +25,7 @@ extern const OpDef gather_op, scatter_add_op, one_hot_op;
 extern const OpDef random_normal_op, random_uniform_op;
 extern const OpDef matmul_op, cholesky_op, triangular_solve_op, symmetric_solve_op;
 extern const OpDef log_determinant_op;
+extern const OpDef coordinate_net_op, coordinate_net_weights_gradient_op;
 
 namespace {
 
@@ -51,6 +52,8 @@ constexpr const OpDef* own_ops[] = {
     &random_normal_op, &random_uniform_op,
     // linear algebra
     &cholesky_op, &triangular_solve_op, &symmetric_solve_op, &log_determinant_op,
+    // networks
+    &coordinate_net_op, &coordinate_net_weights_gradient_op,
 };
 
 // The table of one process. Rows are only ever added.

@@ -67,9 +67,6 @@ BOOST_AUTO_TEST_SUITE(algebra)
 
 BOOST_AUTO_TEST_CASE(every_rule_gives_the_text_and_the_numbers_it_should) {
   for (const RuleCase& test : rule_cases()) {
-    bool built = true;
-    for (std::string_view op : test.needs) built = built && find_op(op) != nullptr;
-    if (!built) continue;
     BOOST_TEST_CONTEXT("rule " << test.rule) {
       Build build;
       build.graph.add_output("out", test.build(build).id);

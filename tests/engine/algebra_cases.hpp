@@ -27,14 +27,10 @@ struct Build {
   Value f(double value, const Shape& shape = {2, 3}, DType dtype = DType::f32) {
     return fill(graph, {dtype, shape}, value);
   }
-  // By name, because a build may be without the op.
+  // Nodes by name and attributes, because builders leave out some that a file may have.
   Value op(std::string_view name, const std::vector<Value>& inputs, const AttrList& attributes) {
     const OpDef* def = find_op(name);
     return call(*def, inputs, make_attributes(name, def->attrs(), attributes));
-  }
-  Value slice(Value from, std::int64_t axis, std::int64_t begin, std::int64_t end,
-              std::int64_t step = 1) {
-    return op("slice", {from}, {{"axis", axis}, {"begin", begin}, {"end", end}, {"step", step}});
   }
   Value concat(const std::vector<Value>& xs, std::int64_t axis) {
     return op("concat", xs, {{"axis", axis}});
@@ -45,10 +41,10 @@ struct Build {
   Value transpose(Value from, const L& permutation) {
     return op("transpose", {from}, {{"permutation", permutation}});
   }
-  Value matmul(Value a, Value b, bool ta = false, bool tb = false) {
-    return op("matmul", {a, b}, {{"transpose_a", ta}, {"transpose_b", tb}});
+  Value slice(Value from, std::int64_t axis, std::int64_t begin, std::int64_t end,
+              std::int64_t step = 1) {
+    return op("slice", {from}, {{"axis", axis}, {"begin", begin}, {"end", end}, {"step", step}});
   }
-  // A node that the builders would leave out.
   Value raw_broadcast(Value from, const L& shape, const L& axes) {
     return op("broadcast", {from}, {{"shape", shape}, {"axes", axes}});
   }
@@ -61,7 +57,6 @@ struct RuleCase {
   Value (*build)(Build&);
   std::string_view text;  // without the input lines, after a line feed; or `stays`
   Same same = Same::bits;
-  std::vector<std::string_view> needs = {};
 };
 
 // A graph that the rule must leave alone.
