@@ -49,7 +49,7 @@ std::string_view branch_name(int branch) {
     case MKL_CBWR_AVX512:
       return "AVX512";
     default:
-      return "unknown";
+      return "no named branch";  // on other makers' processors
   }
 }
 

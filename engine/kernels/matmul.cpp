@@ -8,13 +8,13 @@ namespace whorl {
 
 namespace {
 
-constexpr double small_work = 64;           // multiply-adds of a plain loop, at most
-constexpr double unit_work = 4 << 20;       // multiply-adds of a unit, about
-constexpr std::int64_t shortest_side = 96;  // of a block of a product that is cut
-constexpr std::int64_t most_units = 64;     // where cutting ends
-constexpr std::int64_t row_step = 24;       // rows are cut at multiples of it
-constexpr std::int64_t padded_rows = 128;   // rows of a padded product held in scratch
-constexpr std::int64_t stacked_lanes = 7;   // widest block of stacked columns
+constexpr double small_work = 64;            // multiply-adds of a plain loop, at most
+constexpr double unit_work = 8 << 20;        // multiply-adds of a unit, about
+constexpr std::int64_t shortest_side = 128;  // of a block of a product that is cut
+constexpr std::int64_t most_units = 64;      // where cutting ends
+constexpr std::int64_t row_step = 24;        // rows are cut at multiples of it
+constexpr std::int64_t padded_rows = 128;    // rows of a padded product held in scratch
+constexpr std::int64_t stacked_lanes = 7;    // widest block of stacked columns
 
 // The number of multiply-adds; as a double, because it may exceed 64 bits.
 double work(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
@@ -168,6 +168,7 @@ template <class T>
 void MatmulPlan<T>::run(const T* a, const T* b, T* y, T* scratch, std::int64_t begin,
                         std::int64_t end) const {
   const Product& p = product_;
+  end = std::min(end, units());
   if (swapped_) std::swap(a, b);
   if (method_ == Method::zero) {
     std::fill_n(y + begin * p.rows * p.columns, (end - begin) * p.rows * p.columns, T(0));

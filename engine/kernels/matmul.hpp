@@ -15,8 +15,9 @@
 //  - folded: with a shared right operand, the rows of all products are the rows of one.
 //  - padded: fewer columns than a lane are padded to one: 40 GF/s for n = 10.
 //  - small: up to 64 multiply-adds are a plain loop, since a call of MKL costs 40 to 90 ns.
-//  - Products above 4 million multiply-adds are cut, along the longer side first, into units of
-//    about that much (80 us), no side below 96.
+//  - Products above 8 million multiply-adds are cut, along the longer side first, into units of
+//    about that much (160 us), no side below 128: 92 to 98 GF/s for [800,88] x [88,600] in 8 units,
+//    99 in one, 85 to 91 in 16.
 //
 // Thread safety: immutable; units may run in any order and at the same time.
 #pragma once

@@ -40,7 +40,7 @@ struct TriangularSolve {
   }
   static std::int64_t units(const Site& site) {
     const Shape& l = site.in[0].shape;
-    return site.out.elements() == 0 ? 0 : l.span_elements(0, l.rank() - 2);
+    return l.span_elements(0, l.rank() - 2);
   }
   static double flops(const Site& site) {
     const Shape& l = site.in[0].shape;
@@ -51,6 +51,7 @@ struct TriangularSolve {
     const Shape &l = c.type(0).shape, &b = c.type(1).shape;
     const std::int64_t n = l[l.rank() - 1], columns = b.rank() == 1 ? 1 : b[b.rank() - 1];
     const std::int64_t size = n * columns;
+    if (c.type().elements() == 0) return;
     std::copy_n(c.in<T>(1) + begin * size, (end - begin) * size, c.out<T>() + begin * size);
     for (std::int64_t matrix = begin; matrix < end; ++matrix)
       blas::solve_lower(c.attrs<Attrs>().transpose, n, columns, c.in<T>(0) + matrix * n * n,

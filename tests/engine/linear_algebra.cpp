@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/evaluate.hpp"
+#include "engine/executor.hpp"
 #include "engine/ops.hpp"
 
 using namespace whorl;
@@ -213,6 +214,18 @@ BOOST_AUTO_TEST_CASE(empty_matrices_are_legal) {
   const Tensor y = run("log_determinant", {empty});
   BOOST_TEST(y.elements() == 2);
   BOOST_TEST(y.at(0) == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(an_executor_runs_empty_matrices) {
+  for (const Shape& shape : {Shape{0, 3, 3}, Shape{2, 0, 0}}) {
+    Graph graph;
+    const Value a = input(graph, "a", {DType::f32, shape});
+    graph.add_output("x", symmetric_solve(a, a).id);
+    Executor executor(compile(graph));
+    executor.bind("a", Tensor(a.type()));
+    executor.run();
+    BOOST_TEST(executor.output("x").elements() == 0);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
