@@ -3,13 +3,14 @@
 // A rule looks at a node that is about to be made, its inputs being simplified already, and may
 // answer with another value that is the same. All rules keep every bit of every number, with these
 // exceptions, which keep values up to rounding:
-//   pow                 pow(x, 2) as x*x, pow(x, -1) as 1/x: correctly rounded, where pow may be
-//   off
-//                       by an ulp
-//   sum_fill,           n equal terms as one product: correctly rounded, where adding rounds more
-//   sum_broadcast       often; n * -0 is -0, a sum starts from +0
-//   reduce_unit, add_pads a lone -0 stays -0, where adding it to +0 gives +0
-//   matmul_transpose,   other calls of the same product, which may add in another order
+//   pow               pow(x, 2) as x*x and pow(x, -1) as 1/x are correctly rounded; pow may be off
+//                     by an ulp
+//   sum_fill          n equal terms as one product: rounded once, where adding rounds more often;
+//   sum_broadcast     and n * -0 is -0, where a sum starts from +0
+//   reduce_unit       a lone -0 stays -0, where a sum adds it to +0
+//   add_pads          the same
+//   scale_chain       (x * p) * q as x * pq is right also where x * p alone leaves the range
+//   matmul_transpose  other calls of the same product, which may add in another order
 //   matmul_broadcast
 // A subnormal number that comes from outside is flushed to zero by arithmetic, not by moving it: a
 // rule that drops an operation (x*1) may let it through. A NaN may change its sign.

@@ -75,18 +75,43 @@ Replacement div_one(Algebra& a, const Candidate& c) {
   return std::nullopt;
 }
 
-// x / 2^k = x * 2^-k: both only shift the exponent, and a product is quicker.
+bool is_normal(double value, DType dtype) {
+  return dtype == DType::f32 ? std::isnormal(static_cast<float>(value)) : std::isnormal(value);
+}
+// Multiplying by it only shifts the exponent and maybe changes the sign. Subnormal powers are none:
+// arithmetic takes them for 0.
+bool is_power_of_two(double value, DType dtype) {
+  int exponent;
+  return is_normal(value, dtype) && std::abs(std::frexp(value, &exponent)) == 0.5;
+}
+
+// x / 2^k = x * 2^-k, and a product is quicker.
 Replacement div_power_of_two(Algebra& a, const Candidate& c) {
   const auto value = a.fill_value(c.in[1]);
-  if (!value || !std::isnormal(*value)) return std::nullopt;
-  int exponent;
-  if (std::abs(std::frexp(*value, &exponent)) != 0.5) return std::nullopt;
-  const double inverse = 1 / *value;
-  const bool normal = c.type.dtype == DType::f32 ? std::isnormal(static_cast<float>(inverse))
-                                                 : std::isnormal(inverse);
-  if (!normal) return std::nullopt;
+  if (!value || !is_power_of_two(*value, c.type.dtype) || !is_normal(1 / *value, c.type.dtype))
+    return std::nullopt;
   const NodeId x = c.in[0];
-  return a.make(known_ops().mul, {x, a.fill(c.type, inverse)});
+  return a.make(known_ops().mul, {x, a.fill(c.type, 1 / *value)});
+}
+
+// (x * p) * q = x * pq, where p or q is a power of two, so that only one of three products rounds.
+// The gradient of x^2 / 2 is such a chain.
+Replacement scale_chain(Algebra& a, const Candidate& c) {
+  if (!is_float(c.type.dtype)) return std::nullopt;
+  return either_way(c, [&](NodeId product, NodeId outer) -> Replacement {
+    const auto q = a.fill_value(outer);
+    if (!q || a.op(product) != known_ops().mul) return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto p = a.fill_value(a.in(product, i));
+      const DType dtype = c.type.dtype;
+      if (!p || !is_normal(*p, dtype) || !is_normal(*q, dtype) || !is_normal(*p * *q, dtype))
+        continue;
+      if (!is_power_of_two(*p, dtype) && !is_power_of_two(*q, dtype)) continue;
+      const NodeId x = a.in(product, 1 - i);
+      return a.make(known_ops().mul, {x, a.fill(c.type, *p * *q)});
+    }
+    return std::nullopt;
+  });
 }
 
 // -(-x) = x
@@ -207,6 +232,7 @@ std::vector<AlgebraRule> arithmetic_rules() {
       {"mul_minus_one", {"mul"}, mul_minus_one},
       {"div_one", {"div"}, div_one},
       {"div_power_of_two", {"div"}, div_power_of_two},
+      {"scale_chain", {"mul"}, scale_chain},
       {"double_neg", {"neg"}, double_neg},
       {"add_neg", {"add"}, add_neg},
       {"sub_neg", {"sub"}, sub_neg},

@@ -47,6 +47,20 @@ output out = %11
 )"},
       {"div_power_of_two", [](Build& b) { return b.x / b.f(3); }, stays},
       {"div_power_of_two", [](Build& b) { return b.x / b.f(std::ldexp(1.0, 127)); }, stays},
+      {"div_power_of_two", [](Build& b) { return b.x / b.f(std::ldexp(1.0, -127)); }, stays},
+      {"scale_chain", [](Build& b) { return b.f(0.5) * (b.f(3) * b.x); }, R"(
+%10 = fill() {dtype=f32, shape=[2,3], value=1.5} : f32[2,3]
+%11 = mul(%0, %10) : f32[2,3]
+output out = %11
+)", Same::nearly},
+      {"scale_chain", [](Build& b) { return (b.x * b.f(2)) * b.f(0.7); }, R"(
+%10 = fill() {dtype=f32, shape=[2,3], value=1.399999976158142} : f32[2,3]
+%11 = mul(%0, %10) : f32[2,3]
+output out = %11
+)", Same::nearly},
+      {"scale_chain", [](Build& b) { return (b.x * b.f(3)) * b.f(0.7); }, stays},
+      {"scale_chain",
+       [](Build& b) { return (b.x * b.f(1e30)) * b.f(std::ldexp(1.0, 100)); }, stays},
       {"double_neg", [](Build& b) { return -(-b.x); }, R"(
 output out = %0
 )"},
