@@ -1,0 +1,146 @@
+#include "data/file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+#include "engine/error.hpp"
+
+namespace whorl {
+
+namespace {
+
+[[noreturn]] void io_error(std::string_view where, const std::string& path, std::string_view action,
+                           int code) {
+  fail(ErrorKind::io, where, "{}: cannot {}: {}", path, action,
+       std::generic_category().message(code));
+}
+
+// Where `path` leads when it is a symbolic link: the link stays, its target is written.
+std::string resolved(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : path;
+}
+
+// A file under a name of its own beside `path`, removed again unless it was committed.
+class TemporaryFile {
+ public:
+  TemporaryFile(std::string_view where, const std::string& path) : where_(where), path_(path) {
+    static std::atomic<unsigned> counter{0};
+    name_ = fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter++);
+    descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) io_error(where_, path_, "write", errno);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!committed_) ::unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) io_error(where_, path_, "write", errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+  }
+
+  void commit() {
+    if (::fsync(descriptor_) != 0) io_error(where_, path_, "write", errno);
+    const int closed = ::close(descriptor_);
+    descriptor_ = -1;
+    if (closed != 0) io_error(where_, path_, "write", errno);
+    if (::rename(name_.c_str(), path_.c_str()) != 0) io_error(where_, path_, "write", errno);
+    committed_ = true;
+  }
+
+ private:
+  std::string_view where_;
+  const std::string& path_;
+  std::string name_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+}  // namespace
+
+InputFile::InputFile(std::string_view where, const std::string& path) : where_(where), path_(path) {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor_ < 0) io_error(where_, path_, "open", errno);
+  const auto refuse = [&](std::string_view action, int code) {
+    ::close(descriptor_);
+    io_error(where_, path_, action, code);
+  };
+  if (::fstat(descriptor_, &status_) != 0) refuse("open", errno);
+  if (S_ISDIR(status_.st_mode)) refuse("read", EISDIR);
+  if (!S_ISREG(status_.st_mode)) {
+    ::close(descriptor_);
+    fail(ErrorKind::io, where_, "{}: cannot read: not a regular file", path_);
+  }
+  if (status_.st_size == 0) {
+    ::close(descriptor_);
+    fail(ErrorKind::io, where_, "{}: the file is empty", path_);
+  }
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::read(void* memory, std::int64_t n) {
+  auto* place = static_cast<char*>(memory);
+  while (n > 0) {
+    // Linux reads at most 2 GiB at once.
+    const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(n, 1 << 30));
+    const ssize_t got = ::read(descriptor_, place, wanted);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) io_error(where_, path_, "read", errno);
+    if (got == 0)
+      fail(ErrorKind::io, where_, "{}: the file ended at byte {} while it was read: {} more wanted",
+           path_, position_, n);
+    place += got;
+    n -= got;
+    position_ += got;
+  }
+}
+
+void InputFile::check_unchanged() const {
+  struct stat now = {};
+  if (::fstat(descriptor_, &now) != 0) io_error(where_, path_, "read", errno);
+  const bool same_time = now.st_mtim.tv_sec == status_.st_mtim.tv_sec &&
+                         now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+  if (!same_time || now.st_size != status_.st_size)
+    fail(ErrorKind::io, where_, "{}: the file was changed while it was read", path_);
+}
+
+void write_file(std::string_view where, const std::string& path,
+                std::span<const std::span<const std::byte>> parts) {
+  if (path.empty()) fail(ErrorKind::io, where, "cannot write: the file name is empty");
+  const std::string target = resolved(path);
+  struct stat status = {};
+  if (::stat(target.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) io_error(where, path, "write", EISDIR);
+    // A rename would replace the device or pipe itself.
+    if (!S_ISREG(status.st_mode))
+      fail(ErrorKind::io, where, "{}: cannot write: not a regular file", path);
+  }
+  TemporaryFile file(where, target);
+  for (const auto& part : parts) file.write(part);
+  file.commit();
+}
+
+void write_file(std::string_view where, const std::string& path, std::string_view text) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text.data(), text.size()));
+  write_file(where, path, std::span(&bytes, 1));
+}
+
+}  // namespace whorl

@@ -1,0 +1,29 @@
+// The subcommands, one file each. driver.cpp lists them.
+#pragma once
+
+#include <vector>
+
+#include "driver/command_line.hpp"
+#include "driver/output.hpp"
+#include "engine/graph.hpp"
+
+namespace whorl::driver {
+
+Command check_command();
+Command show_command();
+Command run_command();
+Command grad_command();
+Command ops_command();
+
+// In the order of help.
+const std::vector<Command>& all_commands();
+
+// Loads the graph that the first argument names; what the loader remarks becomes notes.
+Graph load_with_notes(const Arguments& arguments, const Output& output);
+
+// The node that a user means by a name: an output's, or else a node's own. Throws a usage Error
+// that offers the nearest name.
+NodeId named_node(const Graph& graph, std::string_view where, std::string_view option,
+                  std::string_view name);
+
+}  // namespace whorl::driver

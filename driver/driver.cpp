@@ -1,0 +1,126 @@
+#include "driver/driver.hpp"
+
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "driver/commands.hpp"
+#include "engine/attributes.hpp"
+#include "engine/error.hpp"
+#include "engine/kernels/blas.hpp"
+#include "graphs/graph_file.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+std::string main_help() {
+  std::string text =
+      "whorl checks, differentiates and runs dataflow graphs.\n\n"
+      "whorl COMMAND [arguments] [options]\n\nCommands:\n";
+  for (const Command& command : all_commands())
+    text += fmt::format("  {:<14} {}\n", synopsis(command), command.summary);
+  return text +
+         "\n  whorl COMMAND --help tells more about one of them; whorl --version tells the "
+         "version.\n\n"
+         "A graph is a protobuf file, text (.pbtxt) or binary (.pb); arrays are NPY files.\n\n"
+         "Example: the energy of one chain, its gradient, and both for four chains at once\n"
+         "  whorl check energy.pbtxt\n"
+         "  whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb\n"
+         "  whorl run gradient.pb --chains 4 --random-feeds\n\n"
+         "Exit codes: 0 done, 1 a bug in Whorl, 2 usage, 3 graph, 4 data, 6 input or output,\n"
+         "7 a number that is not finite, 8 out of memory\n";
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  if (name.starts_with("-"))
+    fail(ErrorKind::usage, "whorl", "option '{}' before the command; options follow it", name);
+  const std::string nearest = did_you_mean(name, names);
+  if (nearest.empty())
+    fail(ErrorKind::usage, "whorl", "unknown command '{}'; expected one of: {}", name,
+         fmt::join(names, ", "));
+  fail(ErrorKind::usage, "whorl", "unknown command '{}'{}", name, nearest);
+}
+
+void run_words(const std::vector<std::string>& words, Output& output) {
+  if (words.empty()) fail(ErrorKind::usage, "whorl", "a command is missing; see 'whorl --help'");
+  if (words[0] == "--help" || words[0] == "-h") return output.write(main_help());
+  if (words[0] == "--version")
+    return output.print("whorl {}, graph format {}, {}\n", WHORL_VERSION, graph_format_version,
+                        blas_description());
+  const Command& command = find_command(words[0]);
+  const Arguments arguments = Arguments::parse(command, {words.begin() + 1, words.end()});
+  if (arguments.has("help")) return output.write(help_of(command));
+  output.quiet = arguments.has("quiet");
+  command.run(arguments, output);
+}
+
+// Errors are one line, whatever a file name or a foreign exception brings along.
+int report(std::string_view text, int code) {
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line += '\n';
+  // Where standard error is closed, the exit code has to do.
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return code;
+  return code;
+}
+
+}  // namespace
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> commands{check_command(), show_command(), run_command(),
+                                             grad_command(), ops_command()};
+  return commands;
+}
+
+Graph load_with_notes(const Arguments& arguments, const Output& output) {
+  LoadReport found;
+  LoadOptions options;
+  options.report = &found;
+  Graph graph = load_graph(arguments.positional()[0], options);
+  for (const std::string& warning : found.warnings) output.note(warning);
+  return graph;
+}
+
+NodeId named_node(const Graph& graph, std::string_view where, std::string_view option,
+                  std::string_view name) {
+  for (const Graph::Output& output : graph.outputs())
+    if (output.name == name) return output.node;
+  if (const auto node = graph.find(name)) return *node;
+  std::vector<std::string_view> names;
+  for (const Graph::Output& output : graph.outputs()) names.push_back(output.name);
+  for (NodeId id = 0; id < graph.size(); ++id)
+    if (!graph.name(id).empty()) names.push_back(graph.name(id));
+  fail(ErrorKind::usage, where, "{}: the graph has no output or node '{}'{}", option, name,
+       did_you_mean(name, names));
+}
+
+int run_driver(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    Output output;
+    std::vector<std::string> words(argv, argv + argc);
+    if (!words.empty()) words.erase(words.begin());
+    run_words(words, output);
+    output.flush();
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    return report(error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report("[memory] the machine has no more memory to give", exit_code(ErrorKind::memory));
+  } catch (const std::exception& error) {
+    return report(fmt::format("[internal] {}; please report this as a bug", error.what()),
+                  exit_code(ErrorKind::internal));
+  }
+}
+
+}  // namespace whorl::driver

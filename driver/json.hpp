@@ -1,0 +1,55 @@
+// Json: writes one JSON value from left to right, indented by two blanks a level.
+//
+//   Json json;
+//   json.object().key("name").value("u").key("shape").array().value(2).value(3).end().end();
+//
+// Numbers that JSON cannot write (NaN and infinities) become null.
+// Thread safety: for one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace whorl::driver {
+
+class Json {
+ public:
+  Json& object() { return open('{', '}'); }
+  Json& array() { return open('[', ']'); }
+  Json& end();
+  Json& key(std::string_view name);
+  Json& value(std::string_view text);
+  Json& value(const char* text) { return value(std::string_view(text)); }
+  Json& value(const std::string& text) { return value(std::string_view(text)); }
+  Json& value(bool truth) { return raw(truth ? "true" : "false"); }
+  Json& value(double number);
+  Json& value(float number);
+  Json& value(std::int64_t number) { return raw(std::to_string(number)); }
+  Json& value(std::uint64_t number) { return raw(std::to_string(number)); }
+  Json& value(int number) { return raw(std::to_string(number)); }
+  template <class T>
+  Json& field(std::string_view name, const T& content) {
+    return key(name).value(content);
+  }
+
+  // With a newline at the end.
+  std::string text() const { return text_ + '\n'; }
+
+ private:
+  struct Level {
+    char close;
+    bool empty;
+  };
+
+  Json& open(char first, char close);
+  Json& raw(std::string_view text);
+  void separate();
+
+  std::string text_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace whorl::driver

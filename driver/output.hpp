@@ -1,0 +1,34 @@
+// Output: what a command says, kept until it is done.
+//
+// Results go to standard output at the end, all at once; notes go to standard error as they come.
+// A reader that went away (`whorl show g.pbtxt | head`) is not an error; a full disk is.
+// Thread safety: for one thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace whorl::driver {
+
+class Output {
+ public:
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+  void write(std::string_view text) { text_ += text; }
+  // "note: ..." on standard error.
+  void note(std::string_view text) const;
+  // Throws an io Error when standard output cannot take the text.
+  void flush();
+
+  bool quiet = false;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace whorl::driver
