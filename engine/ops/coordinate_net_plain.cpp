@@ -127,7 +127,7 @@ Value PlainNet::weights_gradient(const std::vector<Value>& y) const {
                                fill(*weights_.graph, b1_.type(), 0));
     for (std::size_t j = 0; j < attrs_.wrt.size(); ++j)
       columns[static_cast<std::size_t>(attrs_.wrt[j])] =
-          reshape(over_coordinates(back.r_slope * y[1 + j]), b1_.shape());
+          reshape(over_coordinates(back.r_slope * y[1 + j]), Shape{net_.h1, 1});
     by_w1 = by_w1 + (columns.size() == 1 ? columns[0] : concat(columns, 1));
   }
   std::vector<Value> flat{reshape(by_w1, Axes{-1}), over_coordinates(back.v)};
