@@ -203,17 +203,12 @@ class Expansion {
     }
   }
 
-  // [iterations, shape...]. In plain ops, so that it looks the same wherever it is loaded.
+  // [iterations, shape...].
   NodeId stacked(const std::vector<NodeId>& values) {
-    const OpDef* concat = find_op("concat");
-    if (concat == nullptr) graph_error("file", "there is no op 'concat' to collect outputs with");
-    std::vector<NodeId> rows;
-    for (NodeId id : values) {
-      const Value value = graph_.value(id);
-      rows.push_back(reshape(value, value.shape().with_front(1)).id);
-    }
-    return graph_.append(*concat, rows,
-                         make_attributes("concat", concat->attrs(), {{"axis", std::int64_t{0}}}));
+    const OpDef* stack = find_op("stack");
+    if (stack == nullptr) graph_error("file", "there is no op 'stack' to collect outputs with");
+    return graph_.append(*stack, values,
+                         make_attributes("stack", stack->attrs(), {{"axis", std::int64_t{0}}}));
   }
 
   // No iteration: the state is what came in, and nothing was collected. How the collected outputs

@@ -107,10 +107,10 @@ Size expanded_size(const Body& body, const std::vector<Size>& functions) {
     } else if (item.kind != Item::Kind::argument) {
       const Size& inside = functions[item.function];
       const double times = static_cast<double>(item.count);
-      // Each iteration makes its index, and reshapes what is collected; one concat joins that.
+      // Each iteration makes its index; what is collected is stacked once.
       const double collected = item.kind == Item::Kind::repeat ? item.slot_count - item.carry : 0;
-      total.nodes += times * (inside.nodes + (item.index < 0 ? 0 : 1) + collected) + collected;
-      total.edges += times * (inside.edges + 2 * collected);
+      total.nodes += times * (inside.nodes + (item.index < 0 ? 0 : 1)) + collected;
+      total.edges += times * (inside.edges + collected);
       total.steps += times * (inside.steps + item.slot_count + 1);
     }
     total = {std::min(total.nodes, huge), std::min(total.edges, huge), std::min(total.steps, huge)};

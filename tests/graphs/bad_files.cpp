@@ -1,8 +1,6 @@
 // The corpus tests/bad: every file says in its first line what loading it must give.
 //
-//   # expect: TEXT   a graph Error "[load] TEXT"; {file} stands for the file's name, and a TEXT
-//   that
-//                    ends in ": ..." is only the beginning
+//   # expect: TEXT   the graph Error "[load] TEXT", where {file} stands for the file's name
 //   # warns: TEXT    a graph, with this one warning
 //   # loads          a graph, without warnings
 #include <algorithm>
@@ -58,10 +56,6 @@ BOOST_AUTO_TEST_CASE(every_file_gives_what_its_first_line_says) {
         BOOST_CHECK_EQUAL(found, "loads");
       } else if (line.starts_with("# warns: ")) {
         BOOST_CHECK_EQUAL(found, filled_in(line.substr(9), path));
-      } else if (line.starts_with("# expect: ") && line.ends_with(": ...")) {
-        const std::string start = filled_in(line.substr(10, line.size() - 13), path);
-        BOOST_CHECK_EQUAL(found.substr(0, start.size()), start);
-        BOOST_CHECK_GT(found.size(), start.size());
       } else {
         BOOST_REQUIRE(line.starts_with("# expect: "));
         BOOST_CHECK_EQUAL(found, filled_in(line.substr(10), path));
