@@ -38,6 +38,7 @@ std::size_t hash_value(const AttrValue& value) {
 void check_number(std::string_view where, const AttrSpec& spec, double number) {
   if (spec.rule.finite && !std::isfinite(number))
     graph_error(where, "attribute '{}' must be finite: {}", spec.name, number);
+  if (std::isnan(number)) return;  // allowed here, and in no range
   if (!(number >= spec.rule.low && number <= spec.rule.high))
     graph_error(where, "attribute '{}' is out of range: {}; expected {} to {}", spec.name, number,
                 spec.rule.low, spec.rule.high);

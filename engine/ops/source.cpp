@@ -48,14 +48,20 @@ struct Constant {
   static constexpr DTypeSet dtypes = any_dtype;
   static constexpr int key = -1;
   static constexpr std::string_view no_gradient = "a constant has no inputs";
+  template <class T>
+  static void check_finite(const Tensor& value) {
+    const auto values = value.values<T>();
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](T v) { return !std::isfinite(v); });
+    if (bad != values.end())
+      graph_error("constant", "element {} is {}; set allow_nonfinite if that is meant",
+                  bad - values.begin(), *bad);
+  }
   static Type infer(const Site& site) {
     const auto& attrs = site.attrs<Attrs>();
     const Tensor& value = attrs.value;
-    if (!attrs.allow_nonfinite && is_float(value.dtype()))
-      for (std::int64_t i = 0; i < value.elements(); ++i)
-        if (!std::isfinite(value.at(i)))
-          graph_error("constant", "element {} is {}; set allow_nonfinite if that is meant", i,
-                      value.at(i));
+    if (!attrs.allow_nonfinite && value.dtype() == DType::f32) check_finite<float>(value);
+    if (!attrs.allow_nonfinite && value.dtype() == DType::f64) check_finite<double>(value);
     return value.type();
   }
   static Value batch(const Batch& b) { return call(*b.graph, *b.op, *b.attributes); }

@@ -1,0 +1,173 @@
+#include "graphs/graph_file.hpp"
+
+#include <fcntl.h>
+#include <google/protobuf/arena.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "graphs/file/container.hpp"
+#include "graphs/file/decode.hpp"
+#include "graphs/file/descriptor.hpp"
+#include "graphs/file/encode.hpp"
+#include "graphs/file/expand.hpp"
+#include "graphs/file/link.hpp"
+#include "graphs/file/text.hpp"
+#include "graphs/graph.pb.h"
+
+namespace whorl {
+
+namespace {
+
+using graphs::Source;
+
+// The defaults are the most that is allowed.
+LoadLimits lowered(const LoadLimits& wanted) {
+  LoadLimits limits;
+  const auto lower = [&](std::int64_t LoadLimits::*member) {
+    limits.*member = std::clamp<std::int64_t>(wanted.*member, 0, limits.*member);
+  };
+  lower(&LoadLimits::file_bytes);
+  lower(&LoadLimits::nodes);
+  lower(&LoadLimits::edges);
+  lower(&LoadLimits::outputs);
+  lower(&LoadLimits::rank);
+  lower(&LoadLimits::name_bytes);
+  lower(&LoadLimits::list);
+  lower(&LoadLimits::nesting);
+  lower(&LoadLimits::value_bytes);
+  lower(&LoadLimits::constant_bytes);
+  return limits;
+}
+
+void take_metadata(const file::Graph& message, const graphs::Lines& lines, const Source& source,
+                   Graph& graph) {
+  const auto check = [&](int line, std::string_view what, std::string_view text) {
+    if (!graphs::is_utf8(text))
+      graphs::load_error(source.place(line), "{} is not UTF-8 text", what);
+  };
+  check(0, "the name", message.name());
+  if (message.has_name()) graph.metadata().emplace("name", message.name());
+  for (int i = 0; i < message.metadata_size(); ++i) {
+    const file::Entry& entry = message.metadata(i);
+    const int line = graphs::line_at(lines.metadata, static_cast<std::size_t>(i));
+    check(line, "a metadata key", entry.key());
+    check(line, "a metadata value", entry.value());
+    if (entry.key().empty()) graphs::load_error(source.place(line), "a metadata entry has no key");
+    if (!graph.metadata().emplace(entry.key(), entry.value()).second)
+      graphs::load_error(source.place(line), "metadata '{}' is given twice", entry.key());
+  }
+}
+
+Graph load(Source source, LoadReport* report) {
+  google::protobuf::Arena arena;  // a million nodes are freed at once
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::Lines lines;
+  if (graphs::check_form(source, lines) == graphs::Form::binary) {
+    graphs::parse_container(source, message);
+  } else {
+    graphs::parse_text(source, message);
+  }
+  const graphs::Program program = graphs::link(message, lines, source);
+  Graph graph = graphs::expand(program, source, report);
+  take_metadata(message, lines, source, graph);
+  return graph;
+}
+
+// What would be refused when it is loaded again is refused before it is written.
+std::string checked_size(const Graph& graph, std::string bytes) {
+  const LoadLimits limits;
+  const auto check = [](std::string_view what, std::size_t size, std::int64_t limit) {
+    if (static_cast<std::int64_t>(size) > limit)
+      graph_error("save", "the graph has {} {}, more than the limit of {}", size, what, limit);
+  };
+  check("nodes", graph.size(), limits.nodes);
+  check("edges", graph.edge_count(), limits.edges);
+  check("outputs", graph.outputs().size(), limits.outputs);
+  check("bytes in a file", bytes.size(), limits.file_bytes);
+  return bytes;
+}
+
+// Makes the new name of a finished file last, so that whoever looks sees the old file or the new.
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  static std::atomic<unsigned> counter{0};
+  const std::filesystem::path temporary =
+      fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), counter++);
+  const auto refuse = [&] {
+    const int fault = errno;
+    ::unlink(temporary.c_str());
+    fail(ErrorKind::io, "save", "{}: cannot be written: {}", path.string(), std::strerror(fault));
+  };
+  {
+    const graphs::Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!file) refuse();
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t put = ::write(file.number(), bytes.data() + at, bytes.size() - at);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) refuse();
+      at += static_cast<std::size_t>(put);
+    }
+    if (::fsync(file.number()) != 0) refuse();
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) refuse();
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  const graphs::Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) ::fsync(directory.number());
+}
+
+}  // namespace
+
+Graph load_graph(const std::filesystem::path& path, const LoadOptions& options) {
+  const LoadLimits limits = lowered(options.limits);
+  std::filesystem::path directory = options.directory;
+  if (directory.empty()) directory = path.has_parent_path() ? path.parent_path() : ".";
+  return load({path.string(), directory, graphs::read_file(path, limits), limits}, options.report);
+}
+
+Graph parse_graph(std::string bytes, std::string_view origin, const LoadOptions& options) {
+  return load({std::string(origin), options.directory, std::move(bytes), lowered(options.limits)},
+              options.report);
+}
+
+std::string to_pbtxt(const Graph& graph) {
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::encode(graph, graphs::Style::readable, message);
+  graphs::encode_metadata(graph, message);
+  return checked_size(graph, graphs::print(message));
+}
+
+std::string to_binary(const Graph& graph) {
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::encode(graph, graphs::Style::compact, message);
+  graphs::encode_metadata(graph, message);
+  return checked_size(graph, graphs::wrap(graphs::payload_of(message)));
+}
+
+void save_graph(const Graph& graph, const std::filesystem::path& path) {
+  if (path.extension() == ".pb") {
+    write_file(path, to_binary(graph));
+  } else if (path.extension() == ".pbtxt") {
+    write_file(path, to_pbtxt(graph));
+  } else {
+    fail(ErrorKind::usage, "save", "{}: the name of a graph file ends in .pbtxt or .pb",
+         path.string());
+  }
+}
+
+std::string canonical_hash(const Graph& graph) {
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::encode(graph, graphs::Style::compact, message);
+  const std::string payload = graphs::payload_of(message);
+  const XXH128_hash_t hash = XXH3_128bits(payload.data(), payload.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace whorl

@@ -1,0 +1,95 @@
+// The corpus tests/bad: every file says in its first line what loading it must give.
+//
+//   # expect: TEXT   a graph Error "[load] TEXT"; {file} stands for the file's name, and a TEXT
+//   that
+//                    ends in ": ..." is only the beginning
+//   # warns: TEXT    a graph, with this one warning
+//   # loads          a graph, without warnings
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "tests/graphs/files.hpp"
+
+using namespace whorl;
+using namespace whorl::test;
+
+namespace {
+
+std::vector<std::filesystem::path> corpus() {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path root = std::filesystem::path(WHORL_SOURCE_DIR) / "tests" / "bad";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root))
+    if (entry.path().extension() == ".pbtxt") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string first_line(const std::filesystem::path& path) {
+  const std::string text = file_bytes(path);
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+std::string filled_in(std::string text, const std::filesystem::path& path) {
+  const auto at = text.find("{file}");
+  if (at != std::string::npos) text.replace(at, 6, path.string());
+  return "[load] " + text;
+}
+
+// What loading gave, in the words of a first line.
+std::string outcome(const std::filesystem::path& path) {
+  LoadReport report;
+  LoadOptions options;
+  options.report = &report;
+  const std::string error = graph_error_of([&] { load_graph(path, options); });
+  if (!error.empty()) return error;
+  return report.warnings.empty() ? "loads" : report.warnings.front();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bad_files)
+
+BOOST_AUTO_TEST_CASE(every_file_gives_what_its_first_line_says) {
+  for (const auto& path : corpus()) {
+    BOOST_TEST_CONTEXT(path.string()) {
+      const std::string line = first_line(path), found = outcome(path);
+      if (line == "# loads") {
+        BOOST_CHECK_EQUAL(found, "loads");
+      } else if (line.starts_with("# warns: ")) {
+        BOOST_CHECK_EQUAL(found, filled_in(line.substr(9), path));
+      } else if (line.starts_with("# expect: ") && line.ends_with(": ...")) {
+        const std::string start = filled_in(line.substr(10, line.size() - 13), path);
+        BOOST_CHECK_EQUAL(found.substr(0, start.size()), start);
+        BOOST_CHECK_GT(found.size(), start.size());
+      } else {
+        BOOST_REQUIRE(line.starts_with("# expect: "));
+        BOOST_CHECK_EQUAL(found, filled_in(line.substr(10), path));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_corpus_has_files_of_every_class_that_a_text_can_show) {
+  std::set<std::string> classes;
+  for (const auto& path : corpus()) classes.insert(path.parent_path().filename());
+  for (int id : {1,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,
+                 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 55, 56})
+    BOOST_CHECK_MESSAGE(classes.contains(fmt::format("G{}", id)), "no files for G" << id);
+}
+
+BOOST_AUTO_TEST_CASE(what_loads_from_the_corpus_survives_saving) {
+  int loaded = 0;
+  for (const auto& path : corpus()) {
+    if (first_line(path).starts_with("# expect: ")) continue;
+    BOOST_TEST_CONTEXT(path.string()) {
+      const Graph graph = load_graph(path);
+      check_same(graph, parse_graph(to_pbtxt(graph), "text"));
+      check_same(graph, parse_graph(to_binary(graph), "binary"));
+      ++loaded;
+    }
+  }
+  BOOST_CHECK_GT(loaded, 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
