@@ -254,6 +254,23 @@ BOOST_AUTO_TEST_CASE(a_file_cut_anywhere_is_refused) {
     BOOST_CHECK_THROW(load(std::string_view(whole).substr(0, n)), Error);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_with_any_byte_changed_is_read_or_refused) {
+  const std::string whole = file_of(header("<f4", "(2,)"), bytes_of({1.f, 2.f}));
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
+      try {
+        BOOST_TEST(load(changed).bytes() <= 8);
+      } catch (const Error& error) {
+        BOOST_TEST(exit_code(error.kind()) == 4);
+        ++refused;
+      }
+    }
+  BOOST_TEST(refused > 8 * (whole.size() - 8) / 2);
+}
+
 BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_refused_with_their_element) {
   BOOST_TEST(
       error_of_bytes(file_of(header("<i8", "(2,)"), bytes_of<std::int64_t>({1, 2147483648ll}))) ==
