@@ -9,6 +9,7 @@
 // Thread safety: const members may be called from many threads at once; append needs it alone.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -68,7 +69,9 @@ class Graph {
     std::uint32_t input_count;
   };
 
-  std::vector<Node> nodes_;
+  // A deque: a reference to a node's type or attributes stays good while others are appended, as
+  // happens inside every builder and gradient rule.
+  std::deque<Node> nodes_;
   std::vector<NodeId> edges_;
   std::unordered_map<NodeId, std::string> names_;
   std::unordered_map<std::string, NodeId> by_name_;
