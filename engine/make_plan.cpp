@@ -45,7 +45,7 @@ class PlanMaker {
     const auto order = order_steps(graph_, drafts);
     for (std::uint32_t d : order) add_step(drafts.list[d]);
     add_stages(order);
-    place(order);
+    plan_->arena_bytes = place_values(*plan_, drafts, order, slot_of_);
     return plan_;
   }
 
@@ -339,7 +339,6 @@ class PlanMaker {
   // Neighbours in the order that do not need each other, and are worth a task, share a stage.
   void add_stages(const std::vector<std::uint32_t>& order) {
     std::vector<std::uint32_t> stage_of(drafts_->list.size(), 0);
-    stage_of_step_.resize(order.size());
     for (std::uint32_t at = 0; at < order.size(); ++at) {
       const Step& step = plan_->steps[at];
       const bool heavy = step.nanoseconds >= parallel_nanoseconds / 2;
@@ -355,101 +354,7 @@ class PlanMaker {
       const bool enough = step.nanoseconds >= parallel_nanoseconds;
       stage.parallel = stage.parts > 1 && (stage.parallel || enough || joins);
       stage_of[order[at]] = static_cast<std::uint32_t>(plan_->stages.size());
-      stage_of_step_[at] = static_cast<std::uint32_t>(plan_->stages.size() - 1);
     }
-  }
-
-  // Gives every value and scratch a place in the arena, stage by stage.
-  void place(const std::vector<std::uint32_t>& order) {
-    std::vector<std::uint32_t> last(graph_.size(), 0);  // the last stage that reads a value
-    for (std::uint32_t at = 0; at < order.size(); ++at) {
-      for (NodeId id : drafts_->list[order[at]].reads) last[id] = stage_of_step_[at];
-      for (NodeId id : drafts_->list[order[at]].writes) last[id] = stage_of_step_[at];
-    }
-    Arena arena;
-    std::vector<char> gone(graph_.size(), 0);  // its place went to another value, or back
-    for (std::uint32_t s = 0; s < plan_->stages.size(); ++s) {
-      const Stage& stage = plan_->stages[s];
-      for (std::uint32_t at = stage.first; at < stage.last; ++at) {
-        const Draft& draft = drafts_->list[order[at]];
-        for (NodeId id : draft.writes) {
-          Slot& slot = plan_->slots[slot_of_[id]];
-          if (slot.kind != Slot::Kind::arena) continue;
-          const NodeId dying = in_place_of(id, draft, at, s, last, gone, order);
-          if (dying != id) {
-            slot.at = plan_->slots[slot_of_[dying]].at;
-            gone[dying] = 1;
-          } else {
-            slot.at = arena.take(slot.bytes);
-          }
-        }
-        take_scratch(arena, at);
-      }
-      for (std::uint32_t at = stage.first; at < stage.last; ++at) {
-        const Draft& draft = drafts_->list[order[at]];
-        for (const auto* list : {&draft.reads, &draft.writes})
-          for (NodeId id : *list)
-            if (last[id] == s && !gone[id]) {
-              gone[id] = 1;
-              const Slot& slot = plan_->slots[slot_of_[id]];
-              if (slot.kind == Slot::Kind::arena) arena.give_back(slot.at, slot.bytes);
-            }
-        give_back_scratch(arena, at);
-      }
-    }
-    plan_->arena_bytes = arena.size();
-  }
-
-  void take_scratch(Arena& arena, std::uint32_t at) {
-    const std::uint32_t slot = plan_->steps[at].scratch;
-    if (slot != Operand::temporary) plan_->slots[slot].at = arena.take(plan_->slots[slot].bytes);
-  }
-  void give_back_scratch(Arena& arena, std::uint32_t at) {
-    const std::uint32_t slot = plan_->steps[at].scratch;
-    if (slot != Operand::temporary)
-      arena.give_back(plan_->slots[slot].at, plan_->slots[slot].bytes);
-  }
-
-  // A value that loop `at` reads for the last time, element by element, and not after it has made
-  // `id`: `id` can be written over it. Returns `id` itself when there is none.
-  NodeId in_place_of(NodeId id, const Draft& draft, std::uint32_t at, std::uint32_t stage,
-                     const std::vector<std::uint32_t>& last, const std::vector<char>& gone,
-                     const std::vector<std::uint32_t>& order) const {
-    const Step& step = plan_->steps[at];
-    if (step.kind != Step::Kind::loop || draft.reads.size() > 64) return id;
-    const Stage& whole = plan_->stages[stage];
-    for (NodeId candidate : draft.reads) {
-      if (graph_.op(candidate).is(Traits::source) || gone[candidate] || last[candidate] != stage)
-        continue;
-      const Slot& slot = plan_->slots[slot_of_[candidate]];
-      if (slot.kind != Slot::Kind::arena || slot.bytes != plan_->slots[slot_of_[id]].bytes) continue;
-      if (!overwritable(plan_->loops[step.index], slot_of_[candidate], id)) continue;
-      bool alone = true;
-      for (std::uint32_t other = whole.first; other < whole.last; ++other) {
-        const auto& reads = drafts_->list[order[other]].reads;
-        if (other != at && std::find(reads.begin(), reads.end(), candidate) != reads.end())
-          alone = false;
-      }
-      if (alone) return candidate;
-    }
-    return id;
-  }
-
-  bool overwritable(const Loop& loop, std::uint32_t slot, NodeId id) const {
-    const auto width = static_cast<std::int32_t>(size_of(graph_.type(id).dtype));
-    bool written = false;
-    for (const auto* list : {&loop.prologue, &loop.body}) {
-      for (const Instruction& instruction : *list) {
-        for (const Operand& input : instruction.inputs)
-          if (input.slot == slot && (written || input.stride != width || input.offset != 0))
-            return false;
-        written = written || instruction.node == id;
-      }
-    }
-    // A sink's value is written after the loop, and its rows are shorter than what it reads.
-    return written && std::none_of(loop.sinks.begin(), loop.sinks.end(), [&](const Sink& sink) {
-             return sink.input.slot == slot;
-           });
   }
 
   std::shared_ptr<Plan> plan_;
@@ -459,7 +364,6 @@ class PlanMaker {
   const Grouping* grouping_ = nullptr;
   const Drafts* drafts_ = nullptr;
   std::vector<std::uint32_t> slot_of_;
-  std::vector<std::uint32_t> stage_of_step_;
   bool heavy_stage_ = false;
 };
 

@@ -83,7 +83,7 @@ Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = fals
 // Reductions. No axes: over all of them.
 Value sum(Value x, Axes axes = {}, bool keep = false);
 Value mean(Value x, Axes axes = {}, bool keep = false);
-Value max(Value x, Axes axes = {}, bool keep = false);
+Value max(Value x, Axes axes = {}, bool keep = false);  // ties share the gradient equally
 Value min(Value x, Axes axes = {}, bool keep = false);
 Value log_sum_exp(Value x, Axes axes = {}, bool keep = false);
 Value median(Value x);  // the lower median of all elements, a scalar; no gradient

@@ -39,6 +39,11 @@ Drafts draft_steps(const Graph& graph, const Aliases& aliases, const Grouping& g
 // An order of the drafts that keeps memory low: the best of a few simple orders, by simulation.
 std::vector<std::uint32_t> order_steps(const Graph& graph, const Drafts& drafts);
 
+// Gives every value and scratch a place in the arena, stage by stage; returns the arena's size.
+// The plan has its steps, stages and slots; slot_of maps values to slots.
+std::int64_t place_values(Plan& plan, const Drafts& drafts, const std::vector<std::uint32_t>& order,
+                          const std::vector<std::uint32_t>& slot_of);
+
 std::shared_ptr<Plan> make_plan(Graph graph, bool fuse);
 
 }  // namespace whorl

@@ -36,17 +36,7 @@ inline float radius(std::uint32_t word) {
 
   const float e = static_cast<float>(upper ? upper_e : lower_e);
   const float f = upper ? upper_f : lower_f;
-  const float s = f / (2.0f + f);
-  const float z = s * s;
-  float p = 2.0f / 11;
-  p = std::fma(p, z, 2.0f / 9);
-  p = std::fma(p, z, 2.0f / 7);
-  p = std::fma(p, z, 2.0f / 5);
-  p = std::fma(p, z, 2.0f / 3);
-  const float square = 0.5f * f * f;
-  const float tail = std::fma(s, std::fma(p, z, square), e * -2.12194440e-4f);
-  const float log_u = std::fma(e, 0.693359375f, f - (square - tail));
-  return std::sqrt(-2.0f * log_u);
+  return std::sqrt(-2.0f * vmath::detail::log_parts(e, f));
 }
 
 // cos and sin of an angle made of a word: two bits choose the quarter turn, the others a place in

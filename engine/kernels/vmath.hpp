@@ -76,14 +76,10 @@ inline float expm1(float x) {
 }
 inline double expm1(double x) { return std::expm1(x); }
 
-// x = 2^e m with m in [2/3, 4/3); with f = m - 1 and s = f / (2 + f),
-// log m = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...).
-inline float log(float x) {
-  // Unsigned, so that the bits of a negative x may wrap around.
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
-  const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f2aaaabu) >> 23;
-  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
-  const float ef = static_cast<float>(e);
+namespace detail {
+// log(2^e (1 + f)) for 1 + f in [2/3, 4/3): with s = f / (2 + f),
+// log(1 + f) = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...), and ln 2 is added in two parts.
+inline float log_parts(float e, float f) {
   const float s = f / (2.0f + f);
   const float z = s * s;
   float p = 2.0f / 11;
@@ -92,8 +88,17 @@ inline float log(float x) {
   p = std::fma(p, z, 2.0f / 5);
   p = std::fma(p, z, 2.0f / 3);
   const float half = 0.5f * f * f;
-  const float tail = std::fma(s, std::fma(p, z, half), ef * -2.12194440e-4f);
-  const float y = std::fma(ef, 0.693359375f, f - (half - tail));
+  const float tail = std::fma(s, std::fma(p, z, half), e * -2.12194440e-4f);
+  return std::fma(e, 0.693359375f, f - (half - tail));
+}
+}  // namespace detail
+
+inline float log(float x) {
+  // Unsigned, so that the bits of a negative x may wrap around.
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f2aaaabu) >> 23;
+  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
+  const float y = detail::log_parts(static_cast<float>(e), f);
   const float special = x == 0.0f ? -detail::infinity : (x > 0.0f ? x : detail::quiet_nan);
   // With & and not &&, which would be a branch.
   const bool normal = (x >= std::numeric_limits<float>::min()) & (x < detail::infinity);
