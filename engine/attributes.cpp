@@ -124,6 +124,8 @@ std::size_t Attributes::hash() const {
 
 bool operator==(const Attributes& a, const Attributes& b) {
   if (a.object_ == b.object_) return true;
+  // Of an op without fields, made by a builder or from an empty list.
+  if (a.size() == 0 && b.size() == 0) return true;
   if (a.table_ != b.table_) return false;
   for (int i = 0; i < a.size(); ++i)
     if (!equal(a.value(i), b.value(i))) return false;

@@ -73,7 +73,7 @@ struct TriangularSolve {
     const Value l = b.full(0), right = b.full(1);
     const bool transposed = b.attrs<Attrs>().transpose;
     if (right.shape().rank() == l.shape().rank()) return triangular_solve(l, right, transposed);
-    const Shape& vectors = right.shape();  // [size, n]
+    const Shape vectors = right.shape();  // [size, n]; a copy: appending moves the graph's types
     const Value columns = reshape(right, Shape{vectors[0], vectors[1], 1});
     return reshape(triangular_solve(l, columns, transposed), vectors);
   }

@@ -55,6 +55,41 @@ BOOST_AUTO_TEST_CASE(a_composition_is_judged_by_its_parts) {
              std::string::npos);
 }
 
+// The derivative of a coordinate_net's value is what the net itself gives beside the value.
+BOOST_AUTO_TEST_CASE(a_slice_of_a_coordinate_net_is_a_function_of_coordinates) {
+  const std::int64_t count = coordinate_net_weights(2, {3});
+  Tensor numbers({DType::f64, {count}});
+  for (std::int64_t i = 0; i < count; ++i)
+    numbers.data<double>()[i] = std::sin(static_cast<double>(3 * i + 1));
+  const Value weights = constant(graph, numbers);
+  const CoordinateNet shape{{3}, "tanh", {0}};
+  const Value net = coordinate_net({p, cos(p) * w}, weights, shape);
+  const Value f = reshape(slice(net, 0, 0, 1), p.shape());
+  const Value by_first = reshape(slice(net, 0, 1, 2), p.shape());
+  const Value stopped = stop_gradient(cos(p) * w);
+  const Value g = reshape(slice(coordinate_net({p, stopped}, weights, shape), 0, 0, 1), p.shape());
+  BOOST_TEST(refused(g, p).find("(stop_gradient) lies between") != std::string::npos);
+
+  // With a second input that does not depend on p, d f / d p is the net's own derivative.
+  const Value c = broadcast(w, p.shape());
+  const Value alone = coordinate_net({p, c}, weights, shape);
+  const Tensor found = value(coordinate_derivative(reshape(slice(alone, 0, 0, 1), p.shape()), p));
+  const Tensor expected = value(reshape(slice(alone, 0, 1, 2), p.shape()));
+  for (std::int64_t i = 0; i < 4; ++i)
+    BOOST_TEST(found.at(i) == expected.at(i), boost::test_tools::tolerance(1e-13));
+  BOOST_TEST(refused(f, p) == "");
+  BOOST_TEST(refused(by_first, p) == "");
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_depend_on_the_variable_mix_coordinates) {
+  const std::int64_t count = coordinate_net_weights(1, {1});  // 4, as many as p has coordinates
+  BOOST_REQUIRE(count == 4);
+  const Value flat = reshape(p, Shape{4});
+  const Value net = coordinate_net({broadcast(w, Shape{4})}, flat, {{1}, "tanh", {}});
+  BOOST_TEST(refused(reshape(net, p.shape()), p).find("(coordinate_net) mixes coordinates") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_node_that_mixes_coordinates_is_named) {
   const Value total = sum(p);
   graph.set_name(total.id, "total");

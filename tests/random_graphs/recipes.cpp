@@ -268,12 +268,8 @@ Value network(Growth& g) {
     using T = decltype(zero);
     for (T& w : weights.values<T>()) w = static_cast<T>(g.random().uniform(-1, 1));
   });
-  const OpDef* op = find_op("coordinate_net");
-  const bool weights_first = op->input_names.front() == "weights";
-  const Value w = constant(g.graph(), weights);
-  const std::vector<Value> inputs =
-      weights_first ? std::vector<Value>{w, a, b} : std::vector<Value>{a, b, w};
-  return g.apply("coordinate_net", inputs,
+  const Value w = constant(g.graph(), weights) * (1.0 + tanh(mean(g.any())));
+  return g.apply("coordinate_net", {w, a, b},
                  {{"hidden", hidden}, {"activation", std::string("tanh")}, {"wrt", wrt}});
 }
 // A gradient inside the graph: what is differentiated later is then of second order.
