@@ -1,6 +1,7 @@
 #include "engine/compile.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/planner.hpp"
 
@@ -13,13 +14,17 @@ Graph with_outputs(const Graph& graph, const std::vector<std::string>& wanted) {
   Graph result = graph;
   if (wanted.empty()) return result;
   std::vector<std::string_view> names;
-  for (const auto& output : graph.outputs()) names.push_back(output.name);
+  std::unordered_map<std::string_view, NodeId> nodes;
+  for (const auto& output : graph.outputs()) {
+    names.push_back(output.name);
+    nodes.emplace(output.name, output.node);
+  }
   result.clear_outputs();
   for (const std::string& name : wanted) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
+    const auto found = nodes.find(name);
+    if (found == nodes.end())
       graph_error("compile", "there is no output '{}'{}", name, did_you_mean(name, names));
-    result.add_output(name, graph.outputs()[static_cast<std::size_t>(found - names.begin())].node);
+    result.add_output(name, found->second);
   }
   return result;
 }

@@ -49,6 +49,7 @@ struct Executor::Impl {
     }
     for (const auto& port : plan->outputs) outputs.emplace_back(port.type);
     inputs.resize(plan->inputs.size());
+    bound.assign(plan->inputs.size(), 0);
     slots.resize(plan->slots.size(), nullptr);
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = place(plan->slots[i]);
     seconds.assign(plan->steps.size(), 0);
@@ -70,10 +71,17 @@ struct Executor::Impl {
     return nullptr;
   }
 
-  std::size_t port(std::string_view what, const std::vector<Plan::Port>& ports,
-                   std::string_view name) const {
-    for (std::size_t i = 0; i < ports.size(); ++i)
-      if (ports[i].name == name) return i;
+  std::size_t input_port(std::string_view name) const {
+    return port("input", plan->inputs, plan->input_index, name);
+  }
+  std::size_t output_port(std::string_view name) const {
+    return port("output", plan->outputs, plan->output_index, name);
+  }
+  static std::size_t port(std::string_view what, const std::vector<Plan::Port>& ports,
+                          const std::unordered_map<std::string, std::size_t>& index,
+                          std::string_view name) {
+    const auto found = index.find(std::string(name));
+    if (found != index.end()) return found->second;
     std::vector<std::string_view> names;
     for (const auto& p : ports) names.push_back(p.name);
     graph_error("run", "there is no {} '{}'{}", what, name, did_you_mean(name, names));
@@ -91,15 +99,12 @@ struct Executor::Impl {
 
   void check_ready() {
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (slots[plan->inputs[i].slot] == nullptr)
+      if (plan->inputs[i].needed && !bound[i])
         graph_error("run", "input '{}' is not fed: expected {}", plan->inputs[i].name,
                     to_string(plan->inputs[i].type));
   }
 
-  void check_cancelled() {
-    if (cancelled.load(std::memory_order_relaxed) && cancelled.exchange(false))
-      fail(ErrorKind::cancelled, "run", "the run was cancelled");
-  }
+  bool is_cancelled() const { return cancelled.load(std::memory_order_relaxed); }
 
   void run() {
     check_ready();
@@ -108,6 +113,7 @@ struct Executor::Impl {
     } else {
       run_stages();
     }
+    if (cancelled.exchange(false)) fail(ErrorKind::cancelled, "run", "the run was cancelled");
   }
 
   void run_stages() {
@@ -116,7 +122,7 @@ struct Executor::Impl {
     // Inside the arena every thread has its own index; outside it there is only one thread.
     PartRunner serial = runner(any_parallel ? thread_index() : 0);
     for (const Stage& stage : plan->stages) {
-      check_cancelled();
+      if (is_cancelled()) return;
       if (options.profile) {
         run_profiled(stage, serial);
       } else if (alone || !stage.parallel) {
@@ -129,7 +135,10 @@ struct Executor::Impl {
 
   void run_serial(std::uint32_t at, PartRunner& serial) {
     const Step& step = plan->steps[at];
-    for (std::uint32_t part = 0; part < step.parts; ++part) serial.run(step, part);
+    for (std::uint32_t part = 0; part < step.parts; ++part) {
+      if (is_cancelled()) return;
+      serial.run(step, part);
+    }
     serial.finish(step);
   }
 
@@ -138,12 +147,14 @@ struct Executor::Impl {
     tbb::parallel_for(
         std::uint32_t{0}, parts,
         [&](std::uint32_t part) {
+          if (is_cancelled()) return;
           std::uint32_t at = first;
           while (part >= plan->steps[at].parts) part -= plan->steps[at++].parts;
           const FlushDenormals mode;
           runner(thread_index()).run(plan->steps[at], part);
         },
         tbb::simple_partitioner{});
+    if (is_cancelled()) return;
     for (std::uint32_t at = first; at < last; ++at) serial.finish(plan->steps[at]);
   }
 
@@ -166,6 +177,7 @@ struct Executor::Impl {
   std::shared_ptr<void> memory;
   std::vector<Worker> workers;
   std::vector<Tensor> inputs, outputs;
+  std::vector<char> bound;  // per input
   std::vector<char*> slots;
   std::vector<double> seconds;
   std::int64_t runs = 0;
@@ -180,18 +192,19 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 
 void Executor::bind(std::string_view input, const Tensor& tensor) {
-  const std::size_t i = impl_->port("input", impl_->plan->inputs, input);
+  const std::size_t i = impl_->input_port(input);
   const Plan::Port& port = impl_->plan->inputs[i];
   if (tensor.type() != port.type)
     graph_error("run", "input '{}' is fed with {}; expected {}", input, to_string(tensor.type()),
                 to_string(port.type));
   impl_->inputs[i] = tensor;
+  impl_->bound[i] = 1;
   // Kernels read inputs only.
   impl_->slots[port.slot] = static_cast<char*>(const_cast<void*>(tensor.raw()));
 }
 
 void Executor::bind_output(std::string_view output, const Tensor& tensor) {
-  const std::size_t i = impl_->port("output", impl_->plan->outputs, output);
+  const std::size_t i = impl_->output_port(output);
   const Plan::Port& port = impl_->plan->outputs[i];
   if (tensor.type() != port.type)
     graph_error("run", "output '{}' is bound to {}; expected {}", output, to_string(tensor.type()),
@@ -206,7 +219,7 @@ void Executor::run() {
 }
 
 const Tensor& Executor::output(std::string_view name) const {
-  return impl_->outputs[impl_->port("output", impl_->plan->outputs, name)];
+  return impl_->outputs[impl_->output_port(name)];
 }
 
 void Executor::cancel() { impl_->cancelled.store(true); }

@@ -151,11 +151,16 @@ std::vector<NodeId> Graph::input_nodes() const {
 void Graph::add_output(std::string_view name, NodeId id) {
   check_name("graph", name);
   if (id >= size()) graph_error("graph", "output '{}': node {} does not exist", name, id);
-  for (const Output& output : outputs_)
-    if (output.name == name)
-      graph_error("graph", "output name '{}' is given twice: {} and {}", name, label(output.node),
-                  label(id));
+  const auto [known, fresh] = output_names_.try_emplace(std::string(name), id);
+  if (!fresh)
+    graph_error("graph", "output name '{}' is given twice: {} and {}", name, label(known->second),
+                label(id));
   outputs_.push_back({std::string(name), id});
+}
+
+void Graph::clear_outputs() {
+  outputs_.clear();
+  output_names_.clear();
 }
 
 std::string to_text(const Graph& graph) {

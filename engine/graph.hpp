@@ -54,7 +54,7 @@ class Graph {
   // What a run computes. Output names are unique among themselves.
   void add_output(std::string_view name, NodeId id);
   const std::vector<Output>& outputs() const { return outputs_; }
-  void clear_outputs() { outputs_.clear(); }
+  void clear_outputs();
 
   // Free text beside the graph: title, units, roles. Not part of what it computes.
   std::map<std::string, std::string>& metadata() { return metadata_; }
@@ -76,6 +76,7 @@ class Graph {
   std::unordered_map<NodeId, std::string> names_;
   std::unordered_map<std::string, NodeId> by_name_;
   std::vector<Output> outputs_;
+  std::unordered_map<std::string, NodeId> output_names_;
   std::map<std::string, std::string> metadata_;
 };
 

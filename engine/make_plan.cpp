@@ -75,7 +75,9 @@ class PlanMaker {
       if (op.name == "input") {
         const auto index = static_cast<std::int64_t>(plan_->inputs.size());
         slot_of_[id] = new_slot({Slot::Kind::input, index, bytes});
-        plan_->inputs.push_back({std::string(graph_.name(id)), graph_.type(id), slot_of_[id]});
+        plan_->inputs.push_back(
+            {std::string(graph_.name(id)), graph_.type(id), slot_of_[id], needed[id] != 0});
+        plan_->input_index.emplace(graph_.name(id), index);
       } else if (needed[id]) {
         const auto index = static_cast<std::int64_t>(plan_->constants.size());
         slot_of_[id] = new_slot({Slot::Kind::constant, index, bytes});
@@ -91,6 +93,7 @@ class PlanMaker {
       const std::uint32_t slot =
           new_slot({Slot::Kind::output, static_cast<std::int64_t>(i), type.bytes()});
       plan_->outputs.push_back({output.name, type, slot});
+      plan_->output_index.emplace(output.name, i);
       plan_->output_bytes += Arena::rounded(type.bytes());
       if (drafts_->direct_output[i]) slot_of_[aliases_->root(output.node)] = slot;
     }

@@ -9,7 +9,7 @@
 //   infer       the output's Type from the inputs' Types, or a graph Error.
 //               Elementwise ops may leave it out: the output then has the type of the inputs
 //   apply       elementwise ops: one element, written without branches so that it vectorises; or
-//   tile        generators and others that can make any range [begin, begin+n) of their output; or
+//   tile        elementwise ops and generators: any range [begin, begin+n) of the output; or
 //   forward     other ops: the units [begin, end) of the output. How many units there are is a
 //               function of the types alone, so results never depend on the number of threads
 //   finish      (optional, with forward) runs once after all units
@@ -359,6 +359,13 @@ constexpr OpDef define(std::string_view name) {
   row.dtypes = Op::dtypes;
   if constexpr (requires { Op::key; }) row.key = Op::key;
   row.attrs = &detail::attr_table<typename detail::AttrsOf<Op>::type>;
+
+  constexpr bool generator = has(detail::traits_of<Op>(), Traits::generator);
+  constexpr bool ranged =
+      requires { &Op::template apply<float>; } || requires { &Op::template tile<float>; } ||
+      requires { &Op::template apply<bool>; } || requires { &Op::template tile<bool>; };
+  static_assert(ranged == (elementwise || generator),
+                "apply and tile go with the traits elementwise and generator");
 
   // `if constexpr` on dtypes keeps kernels for types that the op does not take out of the build.
   if constexpr ((Op::dtypes & only(DType::f32)) != 0) detail::add_kernels<Op, float>(row);

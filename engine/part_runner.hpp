@@ -32,12 +32,11 @@ class PartRunner {
   }
 
   void finish(const Step& step) {
-    if (step.kind == Step::Kind::loop) {
-      finish_loop(plan_.loops[step.index], step);
-    } else if (step.kind == Step::Kind::single && plan_.singles[step.index].finish) {
-      const Single& single = plan_.singles[step.index];
-      std::array<const void*, stack_inputs> local;
-      single.finish(call_of(single, step, local));
+    try {
+      if (step.kind == Step::Kind::loop) finish_loop(plan_.loops[step.index], step);
+      if (step.kind == Step::Kind::single) finish_single(plan_.singles[step.index], step);
+    } catch (const Error& error) {
+      throw run_error(plan_.graph, node_, error);
     }
   }
 
@@ -60,6 +59,13 @@ class PartRunner {
     for (std::size_t i = 0; i < single.inputs.size(); ++i) inputs[i] = address(single.inputs[i]);
     void* scratch = step.scratch == Operand::temporary ? nullptr : slots_[step.scratch];
     return {&single.site, inputs, address(single.output), scratch};
+  }
+
+  void finish_single(const Single& single, const Step& step) {
+    if (single.finish == nullptr) return;
+    node_ = single.node;
+    std::array<const void*, stack_inputs> local;
+    single.finish(call_of(single, step, local));
   }
 
   void run_single(const Single& single, const Step& step, std::uint32_t part) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/arena.hpp"
 #include "engine/planner.hpp"
@@ -33,6 +34,7 @@ class Placement {
   const Draft& draft(std::uint32_t at) const { return drafts_.list[order_[at]]; }
 
   void take(std::uint32_t at, std::uint32_t stage) {
+    if (plan_.steps[at].kind == Step::Kind::loop) index(plan_.loops[plan_.steps[at].index]);
     for (NodeId id : draft(at).writes) {
       Slot& slot = plan_.slots[slot_of_[id]];
       if (slot.kind != Slot::Kind::arena) continue;
@@ -73,7 +75,7 @@ class Placement {
       const Slot& slot = plan_.slots[slot_of_[candidate]];
       if (last_[candidate] != stage || slot.kind != Slot::Kind::arena) continue;
       if (slot.bytes == plan_.slots[slot_of_[id]].bytes &&
-          overwritable(plan_.loops[step.index], slot_of_[candidate], id) &&
+          overwritable(slot_of_[candidate], id) &&
           only_reader(candidate, at, plan_.stages[stage]))
         return candidate;
     }
@@ -88,21 +90,37 @@ class Placement {
     return true;
   }
 
-  bool overwritable(const Loop& loop, std::uint32_t slot, NodeId id) const {
-    const auto width = static_cast<std::int32_t>(size_of(plan_.graph.type(id).dtype));
-    bool written = false;
-    for (const auto* list : {&loop.prologue, &loop.body}) {
+  // How a loop uses memory, indexed once: loops can be long, and write many values.
+  struct Use {
+    std::size_t last_read = 0;
+    std::int32_t stride = 0;
+    bool plain = true;  // read element by element from its first byte on, by kernels alone
+  };
+  void index(const Loop& loop) {
+    uses_.clear();
+    made_at_.clear();
+    std::size_t at = 0;
+    for (const auto* list : {&loop.prologue, &loop.body})
       for (const Instruction& instruction : *list) {
-        for (const Operand& input : instruction.inputs)
-          if (input.slot == slot && (written || input.stride != width || input.offset != 0))
-            return false;
-        written = written || instruction.node == id;
+        for (const Operand& input : instruction.inputs) {
+          const auto [use, fresh] = uses_.try_emplace(input.slot, Use{at, input.stride, true});
+          use->second.plain = use->second.plain && input.offset == 0 &&
+                              input.stride == use->second.stride;
+          use->second.last_read = at;
+        }
+        made_at_[instruction.node] = at++;
       }
-    }
-    // A sink's value is written after the loop, and its rows are shorter than what it reads.
-    return written && std::none_of(loop.sinks.begin(), loop.sinks.end(), [&](const Sink& sink) {
-             return sink.input.slot == slot;
-           });
+    for (const Sink& sink : loop.sinks) uses_[sink.input.slot].plain = false;
+  }
+
+  // A kernel may read what it writes over; later ones may not. A sink's own value is written after
+  // the loop, and is never made in place.
+  bool overwritable(std::uint32_t slot, NodeId id) const {
+    const auto made = made_at_.find(id);
+    const auto use = uses_.find(slot);
+    if (made == made_at_.end() || use == uses_.end() || !use->second.plain) return false;
+    const auto width = static_cast<std::int32_t>(size_of(plan_.graph.type(id).dtype));
+    return use->second.stride == width && use->second.last_read <= made->second;
   }
 
   Plan& plan_;
@@ -112,6 +130,9 @@ class Placement {
   Arena arena_;
   std::vector<std::uint32_t> last_;  // per value: the last stage that reads or writes it
   std::vector<char> gone_;           // per value: its place went to another value, or back
+  // Of the loop whose memory is being taken.
+  std::unordered_map<std::uint32_t, Use> uses_;
+  std::unordered_map<NodeId, std::size_t> made_at_;
 };
 
 }  // namespace

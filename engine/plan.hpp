@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph.hpp"
@@ -111,6 +112,7 @@ class Plan {
     std::string name;
     Type type;
     std::uint32_t slot = 0;
+    bool needed = true;  // false for an input that no output depends on
   };
 
   Graph graph;  // as it runs: after the passes
@@ -124,6 +126,7 @@ class Plan {
   std::vector<Port> inputs;
   std::vector<Tensor> constants;
   std::vector<Port> outputs;
+  std::unordered_map<std::string, std::size_t> input_index, output_index;  // by name
   std::int64_t arena_bytes = 0;
   std::int64_t temporary_bytes = 0;  // per worker
   std::int64_t output_bytes = 0;

@@ -244,6 +244,66 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_says_so_and_the_next_one_works) {
   BOOST_TEST(seen.load());
 }
 
+BOOST_AUTO_TEST_CASE(a_run_of_one_stage_is_cancelled_between_its_parts) {
+  Graph graph;
+  Value x = input(graph, "x", {DType::f32, {1 << 22}});
+  for (int i = 0; i < 20; ++i) x = sin(x + 0.1);
+  graph.add_output("u", sum(x).id);
+  const Tensor data = ramp({DType::f32, {1 << 22}}, 0, 1);
+  for (int threads : {1, 2}) {
+    Executor executor(compile(graph), {.threads = threads});
+    BOOST_TEST(executor.plan().stages.size() == 1u);
+    executor.bind("x", data);
+    bool cancelled = false;
+    // The canceller may come before the run or into it: it is this run that ends in both cases.
+    std::thread other([&] { executor.cancel(); });
+    try {
+      executor.run();
+    } catch (const Error& error) {
+      cancelled = error.kind() == ErrorKind::cancelled;
+    }
+    other.join();
+    if (!cancelled) BOOST_CHECK_THROW(executor.run(), Error);
+    executor.run();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(inputs_that_no_output_needs_need_not_be_fed) {
+  Graph graph;
+  const Value x = input(graph, "x", {DType::f32, {2}});
+  input(graph, "unused", {DType::f32, {2}});
+  graph.add_output("y", (x * 2.0).id);
+  Executor executor(compile(graph));
+  executor.bind("x", ramp({DType::f32, {2}}, 1, 2));
+  executor.run();
+  BOOST_TEST(executor.output("y").at(1) == 4);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_tensor_may_have_no_address) {
+  Graph graph;
+  const Value x = input(graph, "x", {DType::f32, {0, 3}});
+  graph.add_output("y", sum(x).id);
+  Executor executor(compile(graph));
+  executor.bind("x", Tensor::borrow({DType::f32, {0, 3}}, nullptr));
+  executor.run();
+  BOOST_TEST(executor.output("y").at(0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(planning_a_long_loop_takes_linear_time) {
+  // Every value leaves one loop of 2 x 20000 kernels: a quadratic planner would not come back.
+  Graph graph;
+  const Value b = input(graph, "b", {DType::f32, {4}});
+  const Value w = reshape(sum(broadcast(b, {3, 4}), {0}), Shape{4});
+  Value h = b;
+  std::vector<Value> all;
+  for (int i = 0; i < 20000; ++i) {
+    h = tanh(h * w);
+    all.push_back(h);
+  }
+  graph.add_output("y", stack(all).id);
+  BOOST_TEST(compile(graph)->loops.size() <= 2u);
+}
+
 BOOST_AUTO_TEST_CASE(many_threads_share_one_plan) {
   const Graph graph = mixed_graph(20, 3345, DType::f32);
   const auto plan = compile(graph);
