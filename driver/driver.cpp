@@ -10,6 +10,7 @@
 
 #include "driver/commands.hpp"
 #include "engine/attributes.hpp"
+#include "engine/compile.hpp"
 #include "engine/error.hpp"
 #include "engine/kernels/blas.hpp"
 #include "graphs/graph_file.hpp"
@@ -89,6 +90,20 @@ Graph load_with_notes(const Arguments& arguments, const Output& output) {
   Graph graph = load_graph(arguments.positional()[0], options);
   for (const std::string& warning : found.warnings) output.note(warning);
   return graph;
+}
+
+std::shared_ptr<const Plan> compile_within_budget(const Graph& graph, const Arguments& arguments,
+                                                  std::int64_t feed_bytes) {
+  auto plan = compile(graph);
+  const int threads = arguments.threads();
+  const std::int64_t bytes = plan->memory_bytes(threads) + feed_bytes;
+  const std::int64_t budget = arguments.memory_budget();
+  if (bytes > budget)
+    fail(ErrorKind::memory, arguments.command(),
+         "the plan{} {} bytes on {} thread{}, the budget is {}",
+         feed_bytes > 0 ? " and the random feeds need" : " needs", bytes, threads,
+         threads == 1 ? "" : "s", budget);
+  return plan;
 }
 
 NodeId named_node(const Graph& graph, std::string_view where, std::string_view option,

@@ -13,6 +13,9 @@
 
 namespace whorl::driver {
 
+// `text` on one line: blanks for control characters, which a file name may hold.
+std::string printable(std::string_view text);
+
 class Output {
  public:
   template <class... Args>
@@ -20,6 +23,7 @@ class Output {
     text_ += fmt::format(format, std::forward<Args>(args)...);
   }
   void write(std::string_view text) { text_ += text; }
+  bool empty() const { return text_.empty(); }
   // "note: ..." on standard error.
   void note(std::string_view text) const;
   // Throws an io Error when standard output cannot take the text.

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(numbers) {
   BOOST_TEST(error("run energy.pbtxt --repeat 0" + feeds) ==
              "2: [run] --repeat is out of range: 0; expected 1 to 1000000000");
   for (const std::string seed : {"-1", "18446744073709551616", "x"})
-    BOOST_TEST(error("run energy.pbtxt --random-feeds --seed " + seed) ==
+    BOOST_TEST(error("run energy.pbtxt --seed " + seed + feeds) ==
                "2: [run] --seed is not a whole number from 0 to 2^64-1: '" + seed + "'");
   BOOST_TEST((*this)("run energy.pbtxt --threads 0" + feeds).code == 0);
 }
@@ -89,9 +89,36 @@ BOOST_AUTO_TEST_CASE(budgets) {
                         "nothing behind, from 1 to the machine's "));
   BOOST_TEST(error("run energy.pbtxt --memory-budget 9999999G" + feeds)
                  .starts_with("2: [run] --memory-budget is '9999999G'; expected "));
-  const std::string refused = error("run energy.pbtxt --memory-budget 100" + feeds);
-  BOOST_TEST(refused.starts_with("8: [compile] the plan needs "));
-  BOOST_TEST(refused.ends_with(" bytes, the budget is 100"));
+}
+
+BOOST_AUTO_TEST_CASE(the_budget_is_compared_with_what_check_prints) {
+  for (const std::string threads : {"1", "2"}) {
+    const std::string with = " energy.pbtxt --threads " + threads;
+    const std::string json = (*this)("check --json" + with).out;
+    const std::string key = "\"memory_bytes\": ";
+    const std::int64_t bytes = std::stoll(json.substr(json.find(key) + key.size()));
+    const std::string enough = " --memory-budget " + std::to_string(bytes);
+    const std::string short_of = " --memory-budget " + std::to_string(bytes - 1);
+    const std::string said = "the plan needs " + std::to_string(bytes) + " bytes on " + threads +
+                             (threads == "1" ? " thread" : " threads") + ", the budget is " +
+                             std::to_string(bytes - 1);
+    BOOST_TEST((*this)("check" + with + enough).code == 0);
+    BOOST_TEST((*this)("run" + with + enough + feeds).code == 0);
+    BOOST_TEST(error("check" + with + short_of) == "8: [check] " + said);
+    BOOST_TEST(error("run" + with + short_of + feeds) == "8: [run] " + said);
+    // w and b are drawn: 3 numbers of 4 bytes.
+    BOOST_TEST(error("run" + with + enough + " --random-feeds --feed x=x.npy --feed y=y.npy") ==
+               "8: [run] the plan and the random feeds need " + std::to_string(bytes + 12) +
+                   " bytes on " + threads + (threads == "1" ? " thread" : " threads") +
+                   ", the budget is " + std::to_string(bytes));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chains_beyond_the_budget_are_refused_before_a_number_is_drawn) {
+  const std::string found = error("run energy.pbtxt --random-feeds --chains 1000000000 " +
+                                  std::string("--memory-budget 1M --threads 1"));
+  BOOST_TEST(found.starts_with("8: [run] the plan and the random feeds need "));
+  BOOST_TEST(found.ends_with(" bytes on 1 thread, the budget is 1048576"));
 }
 
 BOOST_AUTO_TEST_CASE(feeds_and_fetches) {
@@ -125,6 +152,14 @@ BOOST_AUTO_TEST_CASE(arrays_that_do_not_fit) {
   npy("i.npy", Tensor({DType::i32, {4}}));
   BOOST_TEST(error("run energy.pbtxt --feed y=i.npy") ==
              "4: [run] input 'y' is fed with i32[4] from i.npy; expected f32");
+  std::string wide = directory.read("i.npy");
+  wide.replace(wide.find("<i4"), 3, "<i8");
+  directory.write("i8.npy", wide + std::string(16, '\0'));
+  BOOST_TEST(error("run energy.pbtxt --feed y=i8.npy") ==
+             "4: [run] input 'y' is fed with i32[4] (int64 in the file) from i8.npy; expected f32");
+  directory.write("empty.npy", "");
+  BOOST_TEST(error("run energy.pbtxt --feed y=empty.npy") ==
+             "4: [npy] empty.npy: the file is empty");
   npy("big.npy", Tensor::of<double>({2}, {1, 1e200}));
   BOOST_TEST(error("run energy.pbtxt --feed w=big.npy") ==
              "4: [npy] big.npy: element 1 is too large for f32: 1e+200");
