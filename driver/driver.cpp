@@ -1,5 +1,6 @@
 #include "driver/driver.hpp"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
@@ -67,12 +68,17 @@ void run_words(const std::vector<std::string>& words, Output& output) {
 
 // Errors are one line, whatever a file name or a foreign exception brings along.
 int report(std::string_view text, int code) {
-  std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  line += '\n';
+  const std::string line = printable(text) + '\n';
   // Where standard error is closed, the exit code has to do.
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return code;
   return code;
+}
+
+// A file that is opened while standard output is closed would take its number and get its text.
+void fill_standard_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // Read-only, so that a write is still an error.
+    if (::fcntl(descriptor, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) return;
 }
 
 }  // namespace
@@ -120,7 +126,10 @@ NodeId named_node(const Graph& graph, std::string_view where, std::string_view o
 }
 
 int run_driver(int argc, char** argv) {
+  // What these would kill us for comes back as an error of write(), and files are tidied up.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  fill_standard_descriptors();
   try {
     Output output;
     std::vector<std::string> words(argv, argv + argc);

@@ -39,7 +39,7 @@ void Output::note(std::string_view text) const {
 void Output::flush() {
   const int code = write_all(STDOUT_FILENO, text_);
   text_.clear();
-  if (code == 0 || code == EPIPE || code == EBADF) return;
+  if (code == 0 || code == EPIPE) return;
   fail(ErrorKind::io, "whorl", "cannot write to standard output: {}",
        std::generic_category().message(code));
 }

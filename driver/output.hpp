@@ -1,7 +1,8 @@
 // Output: what a command says, kept until it is done.
 //
 // Results go to standard output at the end, all at once; notes go to standard error as they come.
-// A reader that went away (`whorl show g.pbtxt | head`) is not an error; a full disk is.
+// A reader that went away (`whorl show g.pbtxt | head`) is not an error; a full disk or a closed
+// standard output is.
 // Thread safety: for one thread.
 #pragma once
 

@@ -279,6 +279,8 @@ BOOST_AUTO_TEST_CASE(names_with_blanks_and_umlauts_are_only_names) {
   BOOST_TEST(run({"check", "my gr\xc3\xa4ph $HOME ~.pbtxt"}).code == 0);
   npy("a b=c.npy", Tensor({DType::f32, {2}}));
   BOOST_TEST(run({"run", "energy.pbtxt", "--random-feeds", "--feed", "w=a b=c.npy"}).code == 0);
+  directory.write("bell\a\n.pbtxt", logistic_regression);
+  BOOST_TEST(run({"check", "bell\a\n.pbtxt"}).out.starts_with("bell  .pbtxt is a valid graph\n"));
   const Outcome lines = run({"check", "two\nlines.pbtxt"});
   BOOST_TEST(lines.code == 6);
   BOOST_TEST(std::count(lines.err.begin(), lines.err.end(), '\n') == 1);
@@ -295,16 +297,29 @@ BOOST_AUTO_TEST_CASE(variables_that_would_change_the_computation_are_ignored_and
   BOOST_TEST(outcome.out == (*this)("run energy.pbtxt --random-feeds").out);
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_that_went_away_is_harmless_and_a_full_disk_is_not) {
+BOOST_AUTO_TEST_CASE(a_reader_that_went_away_is_harmless_and_lost_output_is_not) {
   const std::vector<std::string> words{"show", "energy.pbtxt"};
   const Outcome closed = run(words, {}, "");
-  BOOST_TEST(closed.code == 0);
-  BOOST_TEST(closed.err == "");
+  BOOST_TEST(closed.code == 6);
+  BOOST_TEST(closed.err == "[whorl] cannot write to standard output: Bad file descriptor\n");
+  BOOST_TEST(run({"check", "energy.pbtxt", "--quiet"}, {}, "").code == 0);
   const Outcome full = run(words, {}, "/dev/full");
   BOOST_TEST(full.code == 6);
   BOOST_TEST(full.err == "[whorl] cannot write to standard output: No space left on device\n");
   const std::string piped = "'" WHORL_BINARY "' ops | true; exit \\${PIPESTATUS[0]}";
   BOOST_TEST(std::system(("bash -c \"" + piped + "\"").c_str()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_leaves_nothing_behind) {
+  const std::size_t files = directory.files();
+  // Blocks of 1024 bytes.
+  const std::string command = "cd '" + directory.path() +
+                              "' && ulimit -f 1 && '" WHORL_BINARY
+                              "' run energy.pbtxt --random-feeds --chains 1000 --fetch w=big.npy "
+                              "2> said.txt; test \\$? = 6";
+  BOOST_TEST(std::system(("bash -c \"" + command + "\"").c_str()) == 0);
+  BOOST_TEST(directory.read("said.txt") == "[npy] big.npy: cannot write: File too large\n");
+  BOOST_TEST(directory.files() == files + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
