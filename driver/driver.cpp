@@ -48,14 +48,15 @@ const Command& find_command(const std::string& name) {
     fail(ErrorKind::usage, "whorl", "option '{}' before the command; options follow it", name);
   const std::string nearest = did_you_mean(name, names);
   if (nearest.empty())
-    fail(ErrorKind::usage, "whorl", "unknown command '{}'; expected one of: {}", name,
-         fmt::join(names, ", "));
-  fail(ErrorKind::usage, "whorl", "unknown command '{}'{}", name, nearest);
+    fail(ErrorKind::usage, "whorl", "unknown command '{}'; expected one of: {}; see 'whorl --help'",
+         name, fmt::join(names, ", "));
+  fail(ErrorKind::usage, "whorl", "unknown command '{}'{}; see 'whorl --help'", name, nearest);
 }
 
 void run_words(const std::vector<std::string>& words, Output& output) {
   if (words.empty()) fail(ErrorKind::usage, "whorl", "a command is missing; see 'whorl --help'");
-  if (words[0] == "--help" || words[0] == "-h") return output.write(main_help());
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
+    return output.write(words.size() == 1 ? main_help() : help_of(find_command(words[1])));
   if (words[0] == "--version")
     return output.print("whorl {}, graph format {}, {}\n", WHORL_VERSION, graph_format_version,
                         blas_description());

@@ -24,9 +24,10 @@ BOOST_FIXTURE_TEST_SUITE(errors, Fixture)
 BOOST_AUTO_TEST_CASE(commands) {
   BOOST_TEST(error("") == "2: [whorl] a command is missing; see 'whorl --help'");
   BOOST_TEST(error("chek energy.pbtxt") ==
-             "2: [whorl] unknown command 'chek', did you mean 'check'?");
+             "2: [whorl] unknown command 'chek', did you mean 'check'?; see 'whorl --help'");
   BOOST_TEST(error("sample energy.pbtxt") ==
-             "2: [whorl] unknown command 'sample'; expected one of: check, show, run, grad, ops");
+             "2: [whorl] unknown command 'sample'; expected one of: check, show, run, grad, ops; "
+             "see 'whorl --help'");
   BOOST_TEST(error("--threads 2 run") ==
              "2: [whorl] option '--threads' before the command; options follow it");
 }
@@ -38,6 +39,9 @@ BOOST_AUTO_TEST_CASE(options) {
   BOOST_TEST(
       error("run energy.pbtxt --thread 2") ==
       "2: [run] unknown option '--thread', did you mean '--threads'?; see 'whorl run --help'");
+  BOOST_TEST(
+      error("run energy.pbtxt --rand") ==
+      "2: [run] unknown option '--rand', did you mean '--random-feeds'?; see 'whorl run --help'");
   BOOST_TEST(error("check energy.pbtxt --zzzzzzz") ==
              "2: [check] unknown option '--zzzzzzz'; see 'whorl check --help'");
   BOOST_TEST(error("check energy.pbtxt -z") ==
@@ -63,11 +67,11 @@ BOOST_AUTO_TEST_CASE(options) {
 BOOST_AUTO_TEST_CASE(numbers) {
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   BOOST_TEST(error("run energy.pbtxt --threads -1" + feeds) ==
-             "2: [run] --threads is out of range: -1; expected 0 to 9223372036854775807");
+             "2: [run] --threads is out of range: -1; expected 0 to " + std::to_string(4 * cores));
   const std::string many = std::to_string(4 * cores + 1);
   BOOST_TEST(error("run energy.pbtxt --threads " + many + feeds) ==
-             "2: [run] --threads is out of range: " + many + "; expected at most 4 times the " +
-                 std::to_string(cores) + (cores == 1 ? " core" : " cores"));
+             "2: [run] --threads is out of range: " + many + "; expected 0 to " +
+                 std::to_string(4 * cores));
   BOOST_TEST(error("run energy.pbtxt --threads two" + feeds) ==
              "2: [run] --threads is not a whole number: 'two'");
   BOOST_TEST(error("run energy.pbtxt --threads 1.5" + feeds) ==
@@ -226,6 +230,17 @@ BOOST_AUTO_TEST_CASE(ops) {
 }
 
 BOOST_AUTO_TEST_CASE(files) {
+  const auto empty_name = [&](const std::vector<std::string>& words) {
+    const Outcome outcome = run(words);
+    return std::to_string(outcome.code) + ": " + outcome.err;
+  };
+  BOOST_TEST(empty_name({"check", ""}) == "2: [check] GRAPH: the file name is empty\n");
+  BOOST_TEST(empty_name({"show", "energy.pbtxt", "--dot", ""}) ==
+             "2: [show] --dot: the file name is empty\n");
+  BOOST_TEST(error("show energy.pbtxt --json --dot -") ==
+             "2: [show] --json and --dot - both go to standard output; give --dot a file");
+  BOOST_TEST(error("run energy.pbtxt --fetch U=/dev/stdout" + feeds) ==
+             "6: [npy] /dev/stdout: cannot write: not a regular file");
   BOOST_TEST(error("check none.pbtxt").starts_with("6: "));
   BOOST_TEST(error("check .").starts_with("6: "));
   directory.write("bad.pbtxt", "format_version: 1\nnodes { name: \"a\" op: \"matmull\" }\n");

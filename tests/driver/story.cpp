@@ -208,6 +208,8 @@ BOOST_AUTO_TEST_CASE(help_fits_a_screen_and_shows_an_example) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 100u);
   }
+  BOOST_TEST(must("help") == must("--help"));
+  BOOST_TEST(must("help run") == must("run --help"));
   BOOST_TEST(must("--version").starts_with("whorl 0."));
 }
 
