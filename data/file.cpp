@@ -1,12 +1,15 @@
 #include "data/file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -28,6 +31,25 @@ std::string resolved(const std::string& path) {
   if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   return real ? std::string(real.get()) : path;
+}
+
+// Whether `path` is, or links to, a name in /proc, as /dev/stdout does: that is not a place for a
+// file but another name for one that somebody has open, and a rename would pull it from under them.
+bool leads_through_proc(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;  // where Linux gives up, too
+  std::error_code error;
+  fs::path place = fs::absolute(path, error);
+  for (int links = 0; links < most_links && !error; ++links) {
+    const fs::path folder = fs::canonical(place.parent_path(), error);
+    struct statfs status = {};
+    if (error || ::statfs(folder.c_str(), &status) != 0) return false;
+    if (status.f_type == PROC_SUPER_MAGIC) return true;
+    place = folder / place.filename();
+    if (!fs::is_symlink(place, error)) return false;
+    place = folder / fs::read_symlink(place, error);
+  }
+  return false;
 }
 
 // A file under a name of its own beside `path`, removed again unless it was committed.
@@ -88,10 +110,6 @@ InputFile::InputFile(std::string_view where, const std::string& path) : where_(w
     ::close(descriptor_);
     fail(ErrorKind::io, where_, "{}: cannot read: not a regular file", path_);
   }
-  if (status_.st_size == 0) {
-    ::close(descriptor_);
-    fail(ErrorKind::io, where_, "{}: the file is empty", path_);
-  }
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -130,7 +148,7 @@ void write_file(std::string_view where, const std::string& path,
   if (::stat(target.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) io_error(where, path, "write", EISDIR);
     // A rename would replace the device or pipe itself.
-    if (!S_ISREG(status.st_mode))
+    if (!S_ISREG(status.st_mode) || leads_through_proc(path))
       fail(ErrorKind::io, where, "{}: cannot write: not a regular file", path);
   }
   TemporaryFile file(where, target);

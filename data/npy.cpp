@@ -32,6 +32,12 @@ struct Element {
   int size = 4;
   bool swapped = false;
   DType dtype = DType::f32;
+
+  // NumPy's name of a type that has none here.
+  std::string_view converted_from() const {
+    if (kind == 'i' && size == 8) return "int64";
+    return kind == 'u' ? "uint8" : "";
+  }
 };
 
 Element parse_element(const std::string& path, const std::string& descr) {
@@ -79,7 +85,11 @@ NpyHeader read_header(const std::string& path, InputFile& file) {
       refuse(path, "the file has {} bytes, too few for a header", file.size());
     file.read(start.data() + from, n);
   };
+  constexpr std::string_view zip = "PK\x03\x04";
+  if (file.size() == 0) refuse(path, "the file is empty");
   take(0, 8);
+  if (std::memcmp(start.data(), zip.data(), zip.size()) == 0)
+    refuse(path, "an NPZ or ZIP archive, not an NPY file; save one array with numpy.save");
   if (std::memcmp(start.data(), magic.data(), magic.size()) != 0)
     refuse(path, "not an NPY file: it begins with {:02x}",
            fmt::join(start.begin(), start.begin() + 6, " "));
@@ -227,10 +237,11 @@ std::string header_of(const Type& type) {
 
 }  // namespace
 
-Tensor load_npy(const std::string& path) {
+Tensor load_npy(const std::string& path, std::string* converted_from) {
   InputFile file("npy", path);
   const NpyHeader header = read_header(path, file);
   const Element element = parse_element(path, header.descr);
+  if (converted_from != nullptr) *converted_from = element.converted_from();
   const Shape shape = parse_shape(path, header.shape);
   const std::int64_t declared = shape.elements() * element.size;
   const std::int64_t there = file.size() - file.position();

@@ -17,7 +17,9 @@
 
 namespace whorl {
 
-Tensor load_npy(const std::string& path);
+// `converted_from`, when given, becomes NumPy's name of the element type in the file where ours is
+// another (int64, uint8), else "".
+Tensor load_npy(const std::string& path, std::string* converted_from = nullptr);
 
 // Writes version 1, little endian, C order; the file appears complete or not at all.
 void save_npy(const std::string& path, const Tensor& tensor);

@@ -6,7 +6,6 @@
 #include "driver/json.hpp"
 #include "driver/print.hpp"
 #include "engine/algorithms.hpp"
-#include "engine/compile.hpp"
 #include "engine/plan.hpp"
 #include "graphs/graph_file.hpp"
 
@@ -45,9 +44,7 @@ Facts gather(const Graph& graph, const Arguments& arguments) {
   facts.depth = levels(graph).depth();
   facts.threads = arguments.threads();
   if (graph.outputs().empty()) return facts;
-  CompileOptions options;
-  options.memory_budget = arguments.memory_budget();
-  const auto plan = compile(graph, options);
+  const auto plan = compile_within_budget(graph, arguments);
   for (const Step& step : plan->steps) facts.flops += step.flops;
   facts.steps = plan->steps.size();
   facts.memory = plan->memory_bytes(static_cast<int>(facts.threads));
@@ -107,7 +104,7 @@ void print_outputs(const Graph& graph, Output& output) {
 }
 
 void print_facts(const Graph& graph, const Facts& facts, Output& output) {
-  output.print("{} is a valid graph\n", facts.file);
+  output.print("{} is a valid graph\n", printable(facts.file));
   print_inputs(graph, output);
   print_outputs(graph, output);
   Rows(output, "nodes").add(fmt::format("{}: {}", graph.size(), counts_text(facts)));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
-#include <limits>
 #include <thread>
 
 #include "engine/attributes.hpp"
@@ -55,6 +54,11 @@ std::string dashed(const Option& option) {
   std::vector<std::string> names;
   for (const Option& option : with_help(command.options))
     names.push_back(fmt::format("--{}", option.name));
+  // One that is only cut short is meant, however much is missing.
+  const auto longer = [&](const std::string& name) { return name.starts_with(found); };
+  if (found.size() > 2 && std::count_if(names.begin(), names.end(), longer) == 1)
+    usage_error(command.name, "unknown option '{}', did you mean '{}'?; see 'whorl {} --help'",
+                found, *std::find_if(names.begin(), names.end(), longer), command.name);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   usage_error(command.name, "unknown option '{}'{}; see 'whorl {} --help'", found,
               did_you_mean(found, candidates), command.name);
@@ -92,6 +96,9 @@ void check_positional(const Command& command, const std::vector<std::string>& fo
   if (found.size() < command.required)
     usage_error(command.name, "{} is missing; as in: {}", command.arguments[found.size()],
                 command.example);
+  for (std::size_t i = 0; i < std::min(found.size(), command.required); ++i)
+    if (found[i].empty())
+      usage_error(command.name, "{}: the file name is empty", command.arguments[i]);
   if (found.size() <= command.arguments.size()) return;
   const std::string& extra = found[command.arguments.size()];
   const bool feeds = std::any_of(command.options.begin(), command.options.end(),
@@ -129,6 +136,8 @@ Arguments Arguments::parse(const Command& command, const std::vector<std::string
     // Nobody means the next option as a value, though Boost would take it.
     if (values.back().starts_with("--"))
       usage_error(command.name, "option '--{}' needs a value", option->name);
+    if (option->value == "FILE" && values.back().empty())
+      usage_error(command.name, "--{}: the file name is empty", option->name);
   }
   // Help is also for those who do not know yet what to give.
   if (!arguments.has("help")) check_positional(command, arguments.positional_);
@@ -173,10 +182,7 @@ std::uint64_t Arguments::seed() const {
 int Arguments::threads() const {
   // The number is 0 where the system does not tell.
   const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
-  const std::int64_t wanted = integer("threads", 0, 0, std::numeric_limits<std::int64_t>::max());
-  if (wanted > 4 * cores)
-    usage_error(command_, "--threads is out of range: {}; expected at most 4 times the {} core{}",
-                wanted, cores, cores == 1 ? "" : "s");
+  const std::int64_t wanted = integer("threads", 0, 0, 4 * cores);
   return static_cast<int>(wanted == 0 ? cores : wanted);
 }
 

@@ -70,9 +70,9 @@ std::string help_of(const Command& command);
 inline constexpr Option threads_option{"threads", "N",
                                        "threads to run on; 0 (the default) means all cores"};
 inline constexpr Option budget_option{
-    "memory-budget", "SIZE",
-    "refuse a plan that needs more, as in 500M or 2G (default: all memory)"};
-inline constexpr Option quiet_option{"quiet", "", "say nothing but errors"};
+    "memory-budget", "SIZE", "refuse what needs more, as in 500M or 2G (default: all memory)"};
+inline constexpr Option quiet_option{
+    "quiet", "", "print only what is asked for: --json, --fetch NAME, --profile, show"};
 inline constexpr Option json_option{"json", "", "print the result as JSON"};
 
 }  // namespace whorl::driver

@@ -1,11 +1,13 @@
 // The subcommands, one file each. driver.cpp lists them.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "driver/command_line.hpp"
 #include "driver/output.hpp"
 #include "engine/graph.hpp"
+#include "engine/plan.hpp"
 
 namespace whorl::driver {
 
@@ -20,6 +22,11 @@ const std::vector<Command>& all_commands();
 
 // Loads the graph that the first argument names; what the loader remarks becomes notes.
 Graph load_with_notes(const Arguments& arguments, const Output& output);
+
+// The plan of a graph. Throws a memory Error when what it takes on --threads, as check prints it,
+// and the random feeds of a run are more than --memory-budget.
+std::shared_ptr<const Plan> compile_within_budget(const Graph& graph, const Arguments& arguments,
+                                                  std::int64_t feed_bytes = 0);
 
 // The node that a user means by a name: an output's, or else a node's own. Throws a usage Error
 // that offers the nearest name.

@@ -1,5 +1,6 @@
 #include "driver/driver.hpp"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include "driver/commands.hpp"
 #include "engine/attributes.hpp"
+#include "engine/compile.hpp"
 #include "engine/error.hpp"
 #include "engine/kernels/blas.hpp"
 #include "graphs/graph_file.hpp"
@@ -46,14 +48,15 @@ const Command& find_command(const std::string& name) {
     fail(ErrorKind::usage, "whorl", "option '{}' before the command; options follow it", name);
   const std::string nearest = did_you_mean(name, names);
   if (nearest.empty())
-    fail(ErrorKind::usage, "whorl", "unknown command '{}'; expected one of: {}", name,
-         fmt::join(names, ", "));
-  fail(ErrorKind::usage, "whorl", "unknown command '{}'{}", name, nearest);
+    fail(ErrorKind::usage, "whorl", "unknown command '{}'; expected one of: {}; see 'whorl --help'",
+         name, fmt::join(names, ", "));
+  fail(ErrorKind::usage, "whorl", "unknown command '{}'{}; see 'whorl --help'", name, nearest);
 }
 
 void run_words(const std::vector<std::string>& words, Output& output) {
   if (words.empty()) fail(ErrorKind::usage, "whorl", "a command is missing; see 'whorl --help'");
-  if (words[0] == "--help" || words[0] == "-h") return output.write(main_help());
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
+    return output.write(words.size() == 1 ? main_help() : help_of(find_command(words[1])));
   if (words[0] == "--version")
     return output.print("whorl {}, graph format {}, {}\n", WHORL_VERSION, graph_format_version,
                         blas_description());
@@ -66,12 +69,17 @@ void run_words(const std::vector<std::string>& words, Output& output) {
 
 // Errors are one line, whatever a file name or a foreign exception brings along.
 int report(std::string_view text, int code) {
-  std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  line += '\n';
+  const std::string line = printable(text) + '\n';
   // Where standard error is closed, the exit code has to do.
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return code;
   return code;
+}
+
+// A file that is opened while standard output is closed would take its number and get its text.
+void fill_standard_descriptors() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // Read-only, so that a write is still an error.
+    if (::fcntl(descriptor, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) return;
 }
 
 }  // namespace
@@ -91,6 +99,20 @@ Graph load_with_notes(const Arguments& arguments, const Output& output) {
   return graph;
 }
 
+std::shared_ptr<const Plan> compile_within_budget(const Graph& graph, const Arguments& arguments,
+                                                  std::int64_t feed_bytes) {
+  auto plan = compile(graph);
+  const int threads = arguments.threads();
+  const std::int64_t bytes = plan->memory_bytes(threads) + feed_bytes;
+  const std::int64_t budget = arguments.memory_budget();
+  if (bytes > budget)
+    fail(ErrorKind::memory, arguments.command(),
+         "the plan{} {} bytes on {} thread{}, the budget is {}",
+         feed_bytes > 0 ? " and the random feeds need" : " needs", bytes, threads,
+         threads == 1 ? "" : "s", budget);
+  return plan;
+}
+
 NodeId named_node(const Graph& graph, std::string_view where, std::string_view option,
                   std::string_view name) {
   for (const Graph::Output& output : graph.outputs())
@@ -105,7 +127,10 @@ NodeId named_node(const Graph& graph, std::string_view where, std::string_view o
 }
 
 int run_driver(int argc, char** argv) {
+  // What these would kill us for comes back as an error of write(), and files are tidied up.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  fill_standard_descriptors();
   try {
     Output output;
     std::vector<std::string> words(argv, argv + argc);

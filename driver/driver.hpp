@@ -1,6 +1,6 @@
 // The driver: everything of the program `whorl` but main().
 //
-// Thread safety: for one thread; SIGPIPE is ignored from then on.
+// Thread safety: for one thread; SIGPIPE and SIGXFSZ are ignored from then on.
 #pragma once
 
 namespace whorl::driver {

@@ -29,22 +29,23 @@ NodeId input_named(const Graph& graph, const std::string& name) {
 
 // The array for an input of type `wanted`, with or without the chain axis.
 Tensor load_feed(const std::string& name, const std::string& path, const Type& wanted) {
-  Tensor tensor = load_npy(path);
+  std::string stored;
+  Tensor tensor = load_npy(path, &stored);
   const Type found = tensor.type();
+  if (!stored.empty()) stored = fmt::format(" ({} in the file)", stored);
   const bool chained =
       found.shape.rank() == wanted.shape.rank() + 1 && found.shape.without_front() == wanted.shape;
   if (found.shape != wanted.shape && !chained) {
     const std::string dims = to_string(wanted.shape).substr(1);
     fail(ErrorKind::data, "run",
-         "input '{}' is fed with {} from {}; expected {}, or {}[K{}{} for K "
-         "chains",
-         name, to_string(found), path, to_string(wanted), whorl::name(wanted.dtype),
+         "input '{}' is fed with {}{} from {}; expected {}, or {}[K{}{} for K chains", name,
+         to_string(found), stored, path, to_string(wanted), whorl::name(wanted.dtype),
          wanted.shape.rank() > 0 ? "," : "", dims);
   }
   if (found.dtype == wanted.dtype) return tensor;
   if (found.dtype == DType::f64 && wanted.dtype == DType::f32) return narrow(path, tensor);
-  fail(ErrorKind::data, "run", "input '{}' is fed with {} from {}; expected {}", name,
-       to_string(found), path, whorl::name(wanted.dtype));
+  fail(ErrorKind::data, "run", "input '{}' is fed with {}{} from {}; expected {}", name,
+       to_string(found), stored, path, whorl::name(wanted.dtype));
 }
 
 // Notes that `name` carries the chain axis of size `chains`.
@@ -70,13 +71,13 @@ std::uint32_t stream_of(std::string_view name) {
   return hash;
 }
 
-// Standard normal numbers, each chain its own; integers and bools stay zero.
+// `chains` is 0 for an input without the chain axis.
 Tensor random_feed(std::string_view name, const Type& type, std::int64_t chains,
                    std::uint64_t seed) {
-  Tensor tensor(chains > 0 ? Type{type.dtype, type.shape.with_front(chains)} : type);
+  Tensor tensor(type);
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
-    const auto each = static_cast<std::size_t>(type.elements());
+    const auto each = static_cast<std::size_t>(type.elements() / std::max<std::int64_t>(1, chains));
     for (std::size_t c = 0; c * each < static_cast<std::size_t>(tensor.elements()); ++c) {
       const RandomCoordinates at{seed, stream_of(name), 0, static_cast<std::uint32_t>(c)};
       fill_normal<T>(at, 0, tensor.values<T>().subspan(c * each, each));
@@ -118,8 +119,7 @@ FeedSet collect_feeds(const Graph& graph, const Arguments& arguments) {
            "--random-feeds",
            name, to_string(graph.type(id)), name);
     const bool chained = feeds.chains > 0 && is_parameter(graph, id);
-    feeds.tensors.emplace(
-        name, random_feed(name, graph.type(id), chained ? feeds.chains : 0, arguments.seed()));
+    feeds.drawn.push_back(name);
     if (chained) feeds.batched.push_back(name);
   }
   if (feeds.chains > 0 && feeds.batched.empty() && !draws_random_numbers(graph))
@@ -128,6 +128,21 @@ FeedSet collect_feeds(const Graph& graph, const Arguments& arguments) {
          "be the same",
          feeds.chains);
   return feeds;
+}
+
+std::int64_t drawn_bytes(const Graph& graph, const FeedSet& feeds) {
+  std::int64_t bytes = 0;
+  for (const std::string& name : feeds.drawn) bytes += graph.type(*graph.find(name)).bytes();
+  return bytes;
+}
+
+void draw_feeds(const Graph& graph, FeedSet& feeds, std::uint64_t seed) {
+  for (const std::string& name : feeds.drawn) {
+    const bool chained =
+        std::find(feeds.batched.begin(), feeds.batched.end(), name) != feeds.batched.end();
+    feeds.tensors.emplace(
+        name, random_feed(name, graph.type(*graph.find(name)), chained ? feeds.chains : 0, seed));
+  }
 }
 
 }  // namespace whorl::driver

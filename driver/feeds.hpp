@@ -15,13 +15,20 @@
 namespace whorl::driver {
 
 struct FeedSet {
-  Feeds tensors;
+  Feeds tensors;                     // those from files; with draw_feeds, all
+  std::vector<std::string> drawn;    // inputs that get random numbers
   std::vector<std::string> batched;  // inputs with the chain axis
   std::int64_t chains = 0;           // 0: the graph runs as it is written
 };
 
-// Reads --feed, --chains, --random-feeds and --seed. Throws a usage Error for names that are wrong
-// or missing, a data Error for arrays that do not fit.
+// Reads --feed, --chains and --random-feeds. Throws a usage Error for names that are wrong or
+// missing, a data Error for arrays that do not fit. Nothing is drawn yet, so that a run that is too
+// large is refused at once.
 FeedSet collect_feeds(const Graph& graph, const Arguments& arguments);
+
+// The bytes that draw_feeds will ask for. `graph` is the one that runs: for all chains.
+std::int64_t drawn_bytes(const Graph& graph, const FeedSet& feeds);
+// Standard normal numbers, each chain its own; integers and bools become zeros.
+void draw_feeds(const Graph& graph, FeedSet& feeds, std::uint64_t seed);
 
 }  // namespace whorl::driver

@@ -1,4 +1,6 @@
 // whorl grad: the graph that also computes derivatives, as a file.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "autodiff/tape.hpp"
@@ -10,6 +12,8 @@
 namespace whorl::driver {
 
 namespace {
+
+constexpr std::string_view example = "whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> names;
@@ -26,9 +30,43 @@ std::vector<std::string> split(const std::string& text) {
   return names;
 }
 
-std::string required(const Arguments& arguments, std::string_view option) {
-  if (!arguments.has(option)) fail(ErrorKind::usage, "grad", "--{} is missing", option);
-  return arguments.text(option);
+void check_required(const Arguments& arguments) {
+  std::vector<std::string> missing;
+  for (const char* option : {"of", "wrt", "output"})
+    if (!arguments.has(option)) missing.push_back(fmt::format("--{}", option));
+  if (missing.empty()) return;
+  const std::string last = missing.back();
+  missing.pop_back();
+  fail(ErrorKind::usage, "grad", "{}{}{} missing; as in: {}", fmt::join(missing, ", "),
+       missing.empty() ? "" : " and ", missing.empty() ? last + " is" : last + " are", example);
+}
+
+void check_float(const Graph& graph, std::string_view option, const std::string& name, NodeId id) {
+  const Type& type = graph.type(id);
+  if (!is_float(type.dtype))
+    fail(ErrorKind::usage, "grad", "{} {} is {}; a gradient needs f32 or f64", option, name,
+         to_string(type));
+}
+
+// The gradients, with the library's errors put into the words of the command line.
+std::vector<Value> differentiate(Graph& graph, const std::string& of, NodeId of_node,
+                                 const std::vector<Value>& variables, bool allow_unused) {
+  check_float(graph, "--of", of, of_node);
+  if (graph.type(of_node).shape.rank() > 0)
+    fail(ErrorKind::usage, "grad", "--of {} is {}; a gradient needs a scalar: add a sum node", of,
+         to_string(graph.type(of_node)));
+  GradientOptions options;
+  options.allow_unused = allow_unused;
+  try {
+    return gradient(graph.value(of_node), variables, options);
+  } catch (const Error& error) {
+    std::string text = error.what();
+    constexpr std::string_view hint = "set allow_unused to get zeros";
+    const std::size_t at = text.find(hint);
+    if (at == std::string::npos) throw;
+    text.replace(at, hint.size(), "give --allow-unused to get zeros");
+    throw Error(error.kind(), "grad", text.substr(text.find("] ") + 2));
+  }
 }
 
 // The outputs of the new graph: `of`, then its derivatives as grad/NAME (those of grad/A as
@@ -58,24 +96,27 @@ void report(const Arguments& arguments, const Graph& graph, const std::string& p
     return output.write(json.end().end().text());
   }
   if (output.quiet) return;
-  output.print("wrote {}: {} nodes, outputs", path, graph.size());
+  output.print("wrote {}: {} nodes, outputs", printable(path), graph.size());
   for (const Graph::Output& out : graph.outputs())
     output.print(" {} {}{}", out.name, to_string(graph.type(out.node)),
                  &out == &graph.outputs().back() ? "\n" : ",");
 }
 
 void run_grad(const Arguments& arguments, Output& output) {
-  const std::string of = required(arguments, "of");
-  const std::vector<std::string> wrt = split(required(arguments, "wrt"));
-  const std::string path = required(arguments, "output");
+  check_required(arguments);
+  const std::string of = arguments.text("of");
+  const std::vector<std::string> wrt = split(arguments.text("wrt"));
+  const std::string path = arguments.text("output");
   Graph graph = load_with_notes(arguments, output);
   const NodeId of_node = named_node(graph, "grad", "--of", of);
   std::vector<Value> variables;
-  for (const std::string& name : wrt)
-    variables.push_back(graph.value(named_node(graph, "grad", "--wrt", name)));
-  GradientOptions options;
-  options.allow_unused = arguments.has("allow-unused");
-  const auto gradients = gradient(graph.value(of_node), variables, options);
+  for (const std::string& name : wrt) {
+    const NodeId node = named_node(graph, "grad", "--wrt", name);
+    check_float(graph, "--wrt", name, node);
+    variables.push_back(graph.value(node));
+  }
+  const auto gradients =
+      differentiate(graph, of, of_node, variables, arguments.has("allow-unused"));
   set_outputs(graph, of, of_node, wrt, gradients, arguments.has("keep-outputs"));
   const Graph result = remove_dead(merge_common(graph));
   save_graph(result, path);
@@ -93,7 +134,7 @@ Command grad_command() {
           "outputs are the scalar and, for every NAME in --wrt, the derivative grad/NAME. It can\n"
           "be checked, shown, run and differentiated again like any other: that of grad/A by B is\n"
           "called grad/A/B.",
-          "whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb",
+          example,
           {{"of", "NAME", "the output or node to differentiate"},
            {"wrt", "NAMES", "inputs or nodes, separated by commas"},
            {"output", "FILE", "where to write: .pb (binary) or .pbtxt (text)", 'o'},

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -24,14 +25,21 @@ int write_all(int descriptor, std::string_view text) {
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  std::string line(text);
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::replace_if(line.begin(), line.end(), control, ' ');
+  return line;
+}
+
 void Output::note(std::string_view text) const {
-  if (!quiet) write_all(STDERR_FILENO, fmt::format("note: {}\n", text));
+  if (!quiet) write_all(STDERR_FILENO, fmt::format("note: {}\n", printable(text)));
 }
 
 void Output::flush() {
   const int code = write_all(STDOUT_FILENO, text_);
   text_.clear();
-  if (code == 0 || code == EPIPE || code == EBADF) return;
+  if (code == 0 || code == EPIPE) return;
   fail(ErrorKind::io, "whorl", "cannot write to standard output: {}",
        std::generic_category().message(code));
 }

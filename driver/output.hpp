@@ -1,7 +1,8 @@
 // Output: what a command says, kept until it is done.
 //
 // Results go to standard output at the end, all at once; notes go to standard error as they come.
-// A reader that went away (`whorl show g.pbtxt | head`) is not an error; a full disk is.
+// A reader that went away (`whorl show g.pbtxt | head`) is not an error; a full disk or a closed
+// standard output is.
 // Thread safety: for one thread.
 #pragma once
 
@@ -13,6 +14,9 @@
 
 namespace whorl::driver {
 
+// `text` on one line: blanks for control characters, which a file name may hold.
+std::string printable(std::string_view text);
+
 class Output {
  public:
   template <class... Args>
@@ -20,6 +24,7 @@ class Output {
     text_ += fmt::format(format, std::forward<Args>(args)...);
   }
   void write(std::string_view text) { text_ += text; }
+  bool empty() const { return text_.empty(); }
   // "note: ..." on standard error.
   void note(std::string_view text) const;
   // Throws an io Error when standard output cannot take the text.

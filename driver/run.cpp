@@ -10,7 +10,6 @@
 #include "driver/feeds.hpp"
 #include "driver/json.hpp"
 #include "driver/print.hpp"
-#include "engine/compile.hpp"
 #include "engine/executor.hpp"
 #include "engine/passes.hpp"
 
@@ -78,32 +77,46 @@ std::vector<char> chained_nodes(const Graph& graph, const FeedSet& feeds) {
 
 struct Timing {
   std::int64_t runs = 1;
-  double seconds = 0;  // of the fastest run
+  double seconds = 0;              // of the fastest run
+  std::vector<StepProfile> steps;  // the slowest first; empty unless it was asked for
 };
 
-Timing run_repeatedly(Executor& executor, std::int64_t runs) {
-  Timing timing{runs, 0};
-  for (std::int64_t i = 0; i < runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    executor.run();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    timing.seconds = i == 0 ? took.count() : std::min(timing.seconds, took.count());
-  }
-  return timing;
-}
-
-std::vector<StepProfile> sorted_profile(const Executor& executor) {
+// What `executor` measured since `before`.
+std::vector<StepProfile> profile_since(const std::vector<StepProfile>& before,
+                                       const Executor& executor) {
   std::vector<StepProfile> steps = executor.profile();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].seconds -= before[i].seconds;
+    steps[i].runs -= before[i].runs;
+  }
   std::stable_sort(steps.begin(), steps.end(), [](const StepProfile& a, const StepProfile& b) {
     return a.seconds > b.seconds;
   });
   return steps;
 }
 
-void print_profile(const std::vector<StepProfile>& steps, Output& output) {
+Timing run_repeatedly(Executor& executor, std::int64_t runs, bool profile) {
+  Timing timing{runs, 0, {}};
+  // The first run touches memory for the first time, and MKL sets itself up.
+  if (profile) executor.run();
+  const std::vector<StepProfile> before = executor.profile();
+  for (std::int64_t i = 0; i < runs; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    executor.run();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    timing.seconds = i == 0 ? took.count() : std::min(timing.seconds, took.count());
+  }
+  if (profile) timing.steps = profile_since(before, executor);
+  return timing;
+}
+
+void print_profile(const Timing& timing, Output& output) {
+  const std::vector<StepProfile>& steps = timing.steps;
   double total = 0;
   for (const StepProfile& step : steps) total += step.seconds;
-  output.print("\n{:>10} {:>7} {:>11} {:>11} {:>7} {:>7}  {}\n", "time", "share", "bytes", "flops",
+  output.print("{}mean of {} run{} after one warm-up\n", output.empty() ? "" : "\n", timing.runs,
+               timing.runs == 1 ? "" : "s");
+  output.print("{:>10} {:>7} {:>11} {:>11} {:>7} {:>7}  {}\n", "time", "share", "bytes", "flops",
                "GB/s", "GF/s", "step");
   for (const StepProfile& step : steps) {
     const double seconds = step.runs > 0 ? step.seconds / static_cast<double>(step.runs) : 0;
@@ -119,7 +132,7 @@ struct Result {
   const FeedSet& feeds;
   const Fetches& fetches;
   const Executor& executor;
-  Timing timing;
+  const Timing& timing;
   int threads;
 
   // The file of an output, and whether it is to be shown in full.
@@ -133,18 +146,19 @@ struct Result {
 void print_result(const Result& result, const Arguments& arguments, Output& output) {
   for (const Graph::Output& out : result.graph.outputs()) {
     const auto [path, full] = result.fetch_of(out.name);
+    if (output.quiet && !full) continue;
     const Tensor& tensor = result.executor.output(out.name);
     if (path.empty()) {
       output.write(tensor_text(out.name, tensor, full));
     } else {
-      output.print("{}  {}  wrote {}\n", out.name, to_string(tensor.type()), path);
+      output.print("{}  {}  wrote {}\n", out.name, to_string(tensor.type()), printable(path));
     }
   }
-  if (result.timing.runs > 1)
+  if (result.timing.runs > 1 && !output.quiet)
     output.print("\n{} runs on {} thread{}, the fastest took {}\n", result.timing.runs,
                  result.threads, result.threads == 1 ? "" : "s",
                  seconds_text(result.timing.seconds));
-  if (arguments.has("profile")) print_profile(sorted_profile(result.executor), output);
+  if (arguments.has("profile")) print_profile(result.timing, output);
 }
 
 void print_json(const Result& result, const Arguments& arguments, Output& output) {
@@ -163,7 +177,7 @@ void print_json(const Result& result, const Arguments& arguments, Output& output
   json.end();
   if (arguments.has("profile")) {
     json.key("profile").array();
-    for (const StepProfile& step : sorted_profile(result.executor))
+    for (const StepProfile& step : result.timing.steps)
       json.object()
           .field("step", step.name)
           .field("runs", step.runs)
@@ -179,21 +193,22 @@ void print_json(const Result& result, const Arguments& arguments, Output& output
 void run_run(const Arguments& arguments, Output& output) {
   const int threads = arguments.threads();
   const std::int64_t runs = arguments.integer("repeat", 1, 1, 1'000'000'000);
+  const std::uint64_t seed = arguments.seed();
   override_environment(output);
   Graph graph = load_with_notes(arguments, output);
   const Fetches fetches = collect_fetches(graph, arguments);
   if (graph.outputs().empty())
     graph_error("run", "{}: the graph has no outputs; name a node by --fetch NAME",
                 arguments.positional()[0]);
-  const FeedSet feeds = collect_feeds(graph, arguments);
+  FeedSet feeds = collect_feeds(graph, arguments);
   if (feeds.chains > 0) graph = batch(graph, feeds.batched, feeds.chains);
 
-  CompileOptions options;
-  options.memory_budget = arguments.memory_budget();
-  Executor executor(compile(graph, options),
-                    {.threads = threads, .profile = arguments.has("profile")});
+  const bool profile = arguments.has("profile");
+  const auto plan = compile_within_budget(graph, arguments, drawn_bytes(graph, feeds));
+  draw_feeds(graph, feeds, seed);
+  Executor executor(plan, {.threads = threads, .profile = profile});
   for (const auto& [name, tensor] : feeds.tensors) executor.bind(name, tensor);
-  const Timing timing = run_repeatedly(executor, runs);
+  const Timing timing = run_repeatedly(executor, runs, profile);
 
   if (arguments.has("check-finite"))
     for (const Graph::Output& out : graph.outputs())
@@ -204,7 +219,7 @@ void run_run(const Arguments& arguments, Output& output) {
   const Result result{graph, feeds, fetches, executor, timing, threads};
   if (arguments.has("json")) {
     print_json(result, arguments, output);
-  } else if (!output.quiet) {
+  } else {
     print_result(result, arguments, output);
   }
 }
@@ -228,7 +243,7 @@ Command run_command() {
        {"random-feeds", "", "standard normal numbers for floats that are not fed, else zeros"},
        {"seed", "N", "of --random-feeds (default 0)"},
        {"repeat", "N", "run N times and tell the fastest time"},
-       {"profile", "", "tell time, bytes and flops of every step"},
+       {"profile", "", "tell time, bytes and flops of every step, after one run to warm up"},
        {"check-finite", "", "fail where an output is not finite, and name the first such node"},
        threads_option,
        budget_option,

@@ -28,16 +28,18 @@ void print_json(const Graph& graph, Output& output) {
 }
 
 void run_show(const Arguments& arguments, Output& output) {
+  const std::string path = arguments.text("dot");
+  if (path == "-" && arguments.has("json"))
+    fail(ErrorKind::usage, "show",
+         "--json and --dot - both go to standard output; give --dot a file");
   Graph graph = load_with_notes(arguments, output);
   if (arguments.has("optimised")) graph = simplify(graph);
-  if (!arguments.has("dot")) {
-    if (arguments.has("json")) return print_json(graph, output);
-    return output.write(to_text(graph));
-  }
-  const std::string path = arguments.text("dot");
   if (path == "-") return output.write(to_dot(graph));
-  write_file("show", path, to_dot(graph));
-  if (!output.quiet) output.print("wrote {}: draw it with 'dot -Tsvg -O {}'\n", path, path);
+  if (!path.empty()) write_file("show", path, to_dot(graph));
+  if (arguments.has("json")) return print_json(graph, output);
+  if (path.empty()) return output.write(to_text(graph));
+  if (output.quiet) return;
+  output.print("wrote {0}: draw it with 'dot -Tsvg -O {0}'\n", printable(path));
 }
 
 }  // namespace

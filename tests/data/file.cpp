@@ -1,5 +1,6 @@
 #include "data/file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
+#include <filesystem>
 
 #include "engine/error.hpp"
 #include "scratch.hpp"
@@ -60,13 +62,11 @@ BOOST_AUTO_TEST_SUITE(file)
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_refused_in_the_words_of_the_system) {
   const Scratch scratch;
-  scratch.write("empty", "");
   ::mkfifo((scratch / "pipe").c_str(), 0600);
   BOOST_TEST(open_error(scratch, "missing") ==
              "[test] missing: cannot open: No such file or directory (6)");
   BOOST_TEST(open_error(scratch, ".").find("cannot read: Is a directory (6)") != std::string::npos);
   BOOST_TEST(open_error(scratch, "pipe") == "[test] pipe: cannot read: not a regular file (6)");
-  BOOST_TEST(open_error(scratch, "empty") == "[test] empty: the file is empty (6)");
   BOOST_TEST(open_error(scratch, std::string(300, 'x')) ==
              "[test] " + std::string(300, 'x') + ": cannot open: File name too long (6)");
   BOOST_TEST(error_of(scratch, [] { InputFile("test", "/dev/zero"); }) ==
@@ -138,6 +138,17 @@ BOOST_AUTO_TEST_CASE(places_that_cannot_be_written_are_refused) {
              "[test] folder: cannot write: Is a directory (6)");
   BOOST_TEST(error_of(scratch, [&] { write_file("test", "/dev/null", "x"); }) ==
              "[test] /dev/null: cannot write: not a regular file (6)");
+  // The name of an open file is not a place to write one, even where the file is regular.
+  scratch.write("in", "old");
+  const int descriptor = ::open((scratch / "in").c_str(), O_RDONLY);
+  const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
+  BOOST_TEST(error_of(scratch, [&] { write_file("test", name, "x"); }) ==
+             "[test] " + name + ": cannot write: not a regular file (6)");
+  std::filesystem::create_symlink(name, scratch / "link");
+  BOOST_TEST(error_of(scratch, [&] { write_file("test", scratch / "link", "x"); }) ==
+             "[test] link: cannot write: not a regular file (6)");
+  ::close(descriptor);
+  BOOST_TEST(scratch.read("in") == "old");
   BOOST_TEST(error_of(scratch, [&] { write_file("test", "", "x"); }) ==
              "[test] cannot write: the file name is empty (6)");
 }

@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(every_supported_element_type_becomes_one_of_ours) {
                      {false, true});
 }
 
+BOOST_AUTO_TEST_CASE(a_type_that_is_not_one_of_ours_is_told) {
+  const auto converted = [&](const std::string& descr, std::size_t bytes) {
+    scratch.write("x.npy", file_of(header(descr, "(1,)"), std::string(bytes, '\0')));
+    std::string type = "none";
+    load_npy(scratch / "x.npy", &type);
+    return type;
+  };
+  BOOST_TEST(converted("<i8", 8) == "int64");
+  BOOST_TEST(converted("|u1", 1) == "uint8");
+  BOOST_TEST(converted(">f8", 8) == "");
+}
+
 BOOST_AUTO_TEST_CASE(the_three_versions_of_the_format_are_read) {
   for (int version : {1, 2, 3})
     check_values<float>(load(file_of(header("<f4", "(1,)"), bytes_of({4.0f}), version)), {1},
@@ -160,6 +172,10 @@ BOOST_AUTO_TEST_CASE(the_header_is_the_one_that_numpy_writes) {
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_npy_file_is_refused) {
   BOOST_TEST(error_of_bytes("\x89PNG\r\n\x1a\n and more") ==
              "[npy] x.npy: not an NPY file: it begins with 89 50 4e 47 0d 0a (4)");
+  BOOST_TEST(error_of_bytes("") == "[npy] x.npy: the file is empty (4)");
+  BOOST_TEST(error_of_bytes("PK\x03\x04 and more") ==
+             "[npy] x.npy: an NPZ or ZIP archive, not an NPY file; save one array with numpy.save "
+             "(4)");
   BOOST_TEST(error_of_bytes("\x93NUM") ==
              "[npy] x.npy: the file has 4 bytes, too few for a header (4)");
   BOOST_TEST(error_of_bytes("\x93NUMPY\x09" + std::string(9, '\0')) ==

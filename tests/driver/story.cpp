@@ -71,7 +71,18 @@ BOOST_AUTO_TEST_CASE(run_prints_and_stores_outputs) {
   check_near(npy("U.npy"), {4 * std::log(2.0)});
   BOOST_TEST(must("run energy.pbtxt --fetch logits" + feeds) ==
              "U  f32[]  2.7725887\nlogits  f32[4]  [0, 0, 0, 0]\n");
-  BOOST_TEST(must("run energy.pbtxt --quiet" + feeds) == "");
+}
+
+BOOST_AUTO_TEST_CASE(quiet_prints_only_what_is_asked_for) {
+  const std::string quiet = "run energy.pbtxt --quiet --feed w=w.npy --feed b=b.npy" + data;
+  BOOST_TEST(must(quiet) == "");
+  BOOST_TEST(must(quiet + " --repeat 2 --fetch U=U.npy") == "");
+  BOOST_TEST(must(quiet + " --fetch logits") == "logits  f32[4]  [0, 0, 0, 0]\n");
+  BOOST_TEST(must(quiet + " --profile").starts_with("mean of 1 run after one warm-up\n"));
+  BOOST_TEST(must(quiet + " --json").starts_with("{"));
+  BOOST_TEST(must("grad energy.pbtxt --of U --wrt w -o g.pb --quiet") == "");
+  BOOST_TEST(must("show energy.pbtxt --quiet") == must("show energy.pbtxt"));
+  BOOST_TEST(must("show energy.pbtxt --quiet --dot g.dot") == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_stored_gradient_runs_like_any_other_graph) {
@@ -151,6 +162,7 @@ BOOST_AUTO_TEST_CASE(profile_and_repeat_tell_where_the_time_goes) {
   const std::string text =
       must("run energy.pbtxt --random-feeds --repeat 10 --profile --threads 1");
   BOOST_TEST(text.find("\n10 runs on 1 thread, the fastest took ") != std::string::npos);
+  BOOST_TEST(text.find("\nmean of 10 runs after one warm-up\n") != std::string::npos);
   BOOST_TEST(text.find("  step\n") != std::string::npos);
   BOOST_TEST(text.find("scores:matmul\n") != std::string::npos);
 }
@@ -196,6 +208,8 @@ BOOST_AUTO_TEST_CASE(help_fits_a_screen_and_shows_an_example) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 100u);
   }
+  BOOST_TEST(must("help") == must("--help"));
+  BOOST_TEST(must("help run") == must("run --help"));
   BOOST_TEST(must("--version").starts_with("whorl 0."));
 }
 
