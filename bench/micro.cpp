@@ -42,8 +42,8 @@ double chain_by_hand(const float* __restrict x, float* __restrict g, std::int64_
       lane[j] += d * d;
       const float at_d = 2.0f * d;
       const float at_sum = at_d * e * 2.0f * s * s * (1.0f - s);
-      g[i + j] = std::fma(at_sum, t + 1.0f,
-                          std::fma(at_sum * v * 1.1f, std::fma(-t, t, 1.0f), -at_d));
+      g[i + j] =
+          std::fma(at_sum, t + 1.0f, std::fma(at_sum * v * 1.1f, std::fma(-t, t, 1.0f), -at_d));
     }
   }
   double total = 0;
@@ -110,8 +110,8 @@ class TinyByHand {
       backward_.push_back({adds ? add_back : mul_back, 0, 0, 0});
     }
     for (std::size_t i = 0; i < ops; ++i)
-      backward_[ops - 1 - i] = {i % 2 ? add_back : mul_back, i * width,
-                                (i % 2 ? c : w) * width, adjoint * width};
+      backward_[ops - 1 - i] = {i % 2 ? add_back : mul_back, i * width, (i % 2 ? c : w) * width,
+                                adjoint * width};
   }
   void run() {
     float* m = memory_.data();
@@ -175,8 +175,8 @@ void tiny() {
   executor.bind("w", filled(0.999f));
   executor.bind("c", filled(0.001f));
   TinyByHand by_hand;
-  const auto [engine, reference] =
-      bench::best_of_both(2000, [&] { executor.run(); }, [&] { by_hand.run(); });
+  const auto [engine, reference] = bench::best_of_both(
+      2000, [&] { executor.run(); }, [&] { by_hand.run(); });
   check(std::abs(executor.output("gx").at(0) - static_cast<double>(by_hand.gradient())) < 1e-3,
         "tiny");
   bench::report("tiny 1000 x 32, forward + backward", engine, reference, 1e3, "ms");

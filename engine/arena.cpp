@@ -4,7 +4,9 @@
 
 namespace whorl {
 
-std::int64_t Arena::rounded(std::int64_t bytes) { return std::max<std::int64_t>((bytes + 63) / 64 * 64, 64); }
+std::int64_t Arena::rounded(std::int64_t bytes) {
+  return std::max<std::int64_t>((bytes + 63) / 64 * 64, 64);
+}
 
 void Arena::insert(std::int64_t offset, std::int64_t bytes) {
   free_.emplace(offset, bytes);

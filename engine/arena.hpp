@@ -19,8 +19,8 @@ class Arena {
   static std::int64_t rounded(std::int64_t bytes);
 
  private:
-  std::map<std::int64_t, std::int64_t> free_;                  // offset -> bytes
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;    // (bytes, offset)
+  std::map<std::int64_t, std::int64_t> free_;                // offset -> bytes
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // (bytes, offset)
   std::int64_t size_ = 0;
 
   void insert(std::int64_t offset, std::int64_t bytes);

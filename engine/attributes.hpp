@@ -27,8 +27,8 @@
 
 namespace whorl {
 
-using AttrValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>,
-                               DType, Tensor>;
+using AttrValue =
+    std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, DType, Tensor>;
 enum class AttrKind { integer, number, boolean, text, integers, dtype, tensor };
 std::string_view name(AttrKind kind);
 inline AttrKind kind_of(const AttrValue& value) { return static_cast<AttrKind>(value.index()); }
@@ -49,7 +49,7 @@ struct AttrRule {
 template <class S, class T>
 struct Field {
   std::string_view name;
-  T S::* member;
+  T S::*member;
   AttrRule rule;
 
   // Left out, the field keeps the value of a default-made struct.
@@ -77,7 +77,7 @@ struct Field {
 };
 
 template <class S, class T>
-constexpr Field<S, T> field(std::string_view name, T S::* member) {
+constexpr Field<S, T> field(std::string_view name, T S::*member) {
   return {name, member, {}};
 }
 

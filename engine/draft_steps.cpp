@@ -30,8 +30,10 @@ class Drafter {
     return needed_[id] && !aliases_.is_alias(id) && !graph_.op(id).is(Traits::source) &&
            graph_.type(id).elements() > 0;
   }
-  bool is_single(NodeId id) const { return has_step(id) && grouping_.home[id] == Grouping::none &&
-                                           !graph_.op(id).is(Traits::generator); }
+  bool is_single(NodeId id) const {
+    return has_step(id) && grouping_.home[id] == Grouping::none &&
+           !graph_.op(id).is(Traits::generator);
+  }
   bool is_source(NodeId id) const { return graph_.op(id).is(Traits::source); }
 
   // Whether group `g` makes `id` itself, for everybody or for its own use.
@@ -50,8 +52,7 @@ class Drafter {
           graph_.op(id).is(Traits::generator) ? Grouping::none : grouping_.home[id];
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         const NodeId from = aliases_.root(inputs[k]);
-        const bool inside =
-            made_in(home, from) && reads_elementwise(graph_, aliases_, id, k);
+        const bool inside = made_in(home, from) && reads_elementwise(graph_, aliases_, id, k);
         if (!inside && !is_source(from)) drafts_.materialised[from] = 1;
       }
     }

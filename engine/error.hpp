@@ -2,7 +2,8 @@
 //
 // A caller's mistake, a bad file or a fault of the machine throws an Error; its kind decides the
 // driver's exit code. The text has the form "[where] what is wrong: what was found; context" and
-// is one sentence that a user can act on. Our own bugs are asserts and cannot be reached from input.
+// is one sentence that a user can act on. Our own bugs are asserts and cannot be reached from
+// input.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,15 +20,24 @@ enum class ErrorKind { internal, usage, graph, data, checkpoint, io, numeric, me
 // The driver's documented exit code for a kind.
 constexpr int exit_code(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::internal: return 1;
-    case ErrorKind::usage: return 2;
-    case ErrorKind::graph: return 3;
-    case ErrorKind::data: return 4;
-    case ErrorKind::checkpoint: return 5;
-    case ErrorKind::io: return 6;
-    case ErrorKind::numeric: return 7;
-    case ErrorKind::memory: return 8;
-    case ErrorKind::cancelled: return 130;
+    case ErrorKind::internal:
+      return 1;
+    case ErrorKind::usage:
+      return 2;
+    case ErrorKind::graph:
+      return 3;
+    case ErrorKind::data:
+      return 4;
+    case ErrorKind::checkpoint:
+      return 5;
+    case ErrorKind::io:
+      return 6;
+    case ErrorKind::numeric:
+      return 7;
+    case ErrorKind::memory:
+      return 8;
+    case ErrorKind::cancelled:
+      return 130;
   }
   return 1;
 }

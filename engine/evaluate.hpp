@@ -26,12 +26,14 @@ struct EvaluateOptions {
 
 // The values of `wanted`; only their ancestors are computed. Throws as a run would.
 std::vector<Tensor> evaluate(const Graph& graph, const Feeds& feeds,
-                             const std::vector<NodeId>& wanted, const EvaluateOptions& options = {});
+                             const std::vector<NodeId>& wanted,
+                             const EvaluateOptions& options = {});
 // The graph's outputs, by name.
 std::map<std::string, Tensor, std::less<>> evaluate(const Graph& graph, const Feeds& feeds);
 
 // One op on given inputs.
-Tensor evaluate_op(const OpDef& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+Tensor evaluate_op(const OpDef& op, const std::vector<Tensor>& inputs,
+                   const Attributes& attributes);
 
 struct NonFinite {
   NodeId node;

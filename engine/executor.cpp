@@ -53,20 +53,23 @@ struct Executor::Impl {
     slots.resize(plan->slots.size(), nullptr);
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = place(plan->slots[i]);
     seconds.assign(plan->steps.size(), 0);
-    any_parallel = workers.size() > 1 &&
-                   std::any_of(plan->stages.begin(), plan->stages.end(),
-                               [](const Stage& stage) { return stage.parallel; });
+    any_parallel =
+        workers.size() > 1 && std::any_of(plan->stages.begin(), plan->stages.end(),
+                                          [](const Stage& stage) { return stage.parallel; });
   }
 
   char* place(const Slot& slot) {
     const auto at = static_cast<std::size_t>(slot.at);
     switch (slot.kind) {
-      case Slot::Kind::arena: return static_cast<char*>(memory.get()) + slot.at;
+      case Slot::Kind::arena:
+        return static_cast<char*>(memory.get()) + slot.at;
       case Slot::Kind::constant:
         // Kernels read constants only: they are inputs of steps, never outputs.
         return static_cast<char*>(const_cast<void*>(plan->constants[at].raw()));
-      case Slot::Kind::output: return static_cast<char*>(outputs[at].raw());
-      case Slot::Kind::input: break;
+      case Slot::Kind::output:
+        return static_cast<char*>(outputs[at].raw());
+      case Slot::Kind::input:
+        break;
     }
     return nullptr;
   }
@@ -234,8 +237,8 @@ std::vector<StepProfile> Executor::profile() const {
   std::vector<StepProfile> result;
   for (std::size_t at = 0; at < impl_->plan->steps.size(); ++at) {
     const Step& step = impl_->plan->steps[at];
-    result.push_back({impl_->plan->step_name(step), impl_->seconds[at], step.bytes, step.flops,
-                      impl_->runs});
+    result.push_back(
+        {impl_->plan->step_name(step), impl_->seconds[at], step.bytes, step.flops, impl_->runs});
   }
   return result;
 }

@@ -21,7 +21,10 @@ constexpr std::int64_t small_loop = 1024;
 class Fusion {
  public:
   Fusion(const Graph& graph, const Aliases& aliases, const std::vector<char>& needed)
-      : graph_(graph), aliases_(aliases), needed_(needed), level_(graph.size(), 0),
+      : graph_(graph),
+        aliases_(aliases),
+        needed_(needed),
+        level_(graph.size(), 0),
         parent_(graph.size()) {
     std::iota(parent_.begin(), parent_.end(), NodeId{0});
   }

@@ -2,14 +2,14 @@
 //
 // A group is a set of elementwise nodes with the same number of elements, with the generators they
 // read (broadcasts, fills, random numbers) made on the fly, and with row sums of their values as
-// sinks. It runs tile by tile with the ops' own kernels, so that values which nobody else reads never
-// leave the first-level cache. Fusing does not change bits.
+// sinks. It runs tile by tile with the ops' own kernels, so that values which nobody else reads
+// never leave the first-level cache. Fusing does not change bits.
 //
-// Which nodes may share a group: give every node a level that never falls along an edge and rises by
-// one on every edge that is not a plain element-to-element read inside one iteration space. A path
-// that leaves a group and comes back would have to rise, so nodes of one level and size never depend
-// on each other through a node outside; they can be one step.
-// Thread safety: immutable after construction.
+// Which nodes may share a group: give every node a level that never falls along an edge and rises
+// by one on every edge that is not a plain element-to-element read inside one iteration space. A
+// path that leaves a group and comes back would have to rise, so nodes of one level and size never
+// depend on each other through a node outside; they can be one step. Thread safety: immutable after
+// construction.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Grouping {
 Grouping group_elementwise(const Graph& graph, const Aliases& aliases,
                            const std::vector<char>& needed, bool fuse);
 
-// Whether node `id` reads input `k` element by element, from a value whose bytes start at the root's
-// first: such a read can come from a loop's temporary.
+// Whether node `id` reads input `k` element by element, from a value whose bytes start at the
+// root's first: such a read can come from a loop's temporary.
 bool reads_elementwise(const Graph& graph, const Aliases& aliases, NodeId id, std::size_t k);
 
 }  // namespace whorl

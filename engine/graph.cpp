@@ -58,7 +58,8 @@ void check_name(std::string_view where, std::string_view name) {
     const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || c == '.' || c == '/' || c == '-';
     if (!good)
-      graph_error(where, "name '{}' has the character 0x{:02x} at position {}; allowed are "
+      graph_error(where,
+                  "name '{}' has the character 0x{:02x} at position {}; allowed are "
                   "letters, digits and _ . / -",
                   name.substr(0, i), static_cast<unsigned char>(c), i);
   }
@@ -94,9 +95,9 @@ NodeId Graph::append(const OpDef& op, std::span<const NodeId> inputs, Attributes
     // An op's message says what is wrong; the types around it are the same for all ops.
     const std::string_view what = error.what();
     if (types.empty() || what.find("; inputs ") != std::string_view::npos) throw;
-    throw Error(error.kind(), op.name,
-                fmt::format("{}; inputs {}", what.substr(what.find("] ") + 2),
-                            describe_inputs(op, types)));
+    throw Error(
+        error.kind(), op.name,
+        fmt::format("{}; inputs {}", what.substr(what.find("] ") + 2), describe_inputs(op, types)));
   }
   const auto id = static_cast<NodeId>(nodes_.size());
   edges_.reserve(edges_.size() + inputs.size() > edges_.capacity()

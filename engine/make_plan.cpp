@@ -121,9 +121,12 @@ class PlanMaker {
 
   void add_step(const Draft& draft) {
     switch (draft.kind) {
-      case Step::Kind::loop: return add_loop(draft);
-      case Step::Kind::single: return add_single(draft.node);
-      case Step::Kind::copy: return add_copy(draft);
+      case Step::Kind::loop:
+        return add_loop(draft);
+      case Step::Kind::single:
+        return add_single(draft.node);
+      case Step::Kind::copy:
+        return add_copy(draft);
     }
   }
 
@@ -159,8 +162,8 @@ class PlanMaker {
     for (const Type& type : single.site.in) step.bytes += static_cast<double>(type.bytes());
     step.nanoseconds =
         std::max(step.flops / flops_per_nanosecond, step.bytes / bytes_per_nanosecond);
-    const auto wanted = static_cast<std::int64_t>(std::clamp(
-        step.nanoseconds / part_nanoseconds, 1.0, static_cast<double>(max_parts)));
+    const auto wanted = static_cast<std::int64_t>(
+        std::clamp(step.nanoseconds / part_nanoseconds, 1.0, static_cast<double>(max_parts)));
     const std::int64_t parts = std::min(wanted, single.units);
     single.units_per_part = (single.units + parts - 1) / parts;
     step.parts = static_cast<std::uint32_t>((single.units + single.units_per_part - 1) /
@@ -185,11 +188,11 @@ class PlanMaker {
       Instruction instruction = instruction_for(id, made);
       instruction.output = temporaries.output(at, made);
       made[id] = instruction.output;
-      nanoseconds += graph_.op(id).is(Traits::random) ? nanoseconds_per_random
-                                                      : nanoseconds_per_element;
+      nanoseconds +=
+          graph_.op(id).is(Traits::random) ? nanoseconds_per_random : nanoseconds_per_element;
       step.flops += static_cast<double>(group.elements);
-      const bool uniform = graph_.op(id).uniform(instruction.site) &&
-                           instruction.output.slot == Operand::temporary;
+      const bool uniform =
+          graph_.op(id).uniform(instruction.site) && instruction.output.slot == Operand::temporary;
       (uniform ? loop.prologue : loop.body).push_back(std::move(instruction));
     }
     for (NodeId id : group.sinks) {

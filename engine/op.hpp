@@ -277,7 +277,7 @@ struct AttrsOf {
   using type = NoAttrs;
 };
 template <class Op>
-  requires requires { typename Op::Attrs; }
+requires requires { typename Op::Attrs; }
 struct AttrsOf<Op> {
   using type = typename Op::Attrs;
 };
@@ -361,9 +361,10 @@ constexpr OpDef define(std::string_view name) {
   row.attrs = &detail::attr_table<typename detail::AttrsOf<Op>::type>;
 
   constexpr bool generator = has(detail::traits_of<Op>(), Traits::generator);
-  constexpr bool ranged =
-      requires { &Op::template apply<float>; } || requires { &Op::template tile<float>; } ||
-      requires { &Op::template apply<bool>; } || requires { &Op::template tile<bool>; };
+  constexpr bool ranged = requires { &Op::template apply<float>; }
+  || requires { &Op::template tile<float>; }
+  || requires { &Op::template apply<bool>; }
+  || requires { &Op::template tile<bool>; };
   static_assert(ranged == (elementwise || generator),
                 "apply and tile go with the traits elementwise and generator");
 

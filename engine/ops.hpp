@@ -86,7 +86,7 @@ Value mean(Value x, Axes axes = {}, bool keep = false);
 Value max(Value x, Axes axes = {}, bool keep = false);  // ties share the gradient equally
 Value min(Value x, Axes axes = {}, bool keep = false);
 Value log_sum_exp(Value x, Axes axes = {}, bool keep = false);
-Value median(Value x);  // the lower median of all elements, a scalar; no gradient
+Value median(Value x);       // the lower median of all elements, a scalar; no gradient
 Value softmax(Value x);      // over the last axis
 Value log_softmax(Value x);  // over the last axis
 // -log softmax(logits)[label]: logits [..., classes], labels i32 [...] -> [...].

@@ -40,9 +40,14 @@ Order creation_order(const Drafts& drafts) {
 class GreedyOrder {
  public:
   GreedyOrder(const Graph& graph, const Drafts& drafts)
-      : graph_(graph), drafts_(drafts), readers_(graph.size(), 0), reader_(graph.size(), 0),
-        growth_(drafts.list.size(), 0), waiting_(drafts.list.size(), 0),
-        users_(drafts.list.size()), done_(drafts.list.size(), 0) {}
+      : graph_(graph),
+        drafts_(drafts),
+        readers_(graph.size(), 0),
+        reader_(graph.size(), 0),
+        growth_(drafts.list.size(), 0),
+        waiting_(drafts.list.size(), 0),
+        users_(drafts.list.size()),
+        done_(drafts.list.size(), 0) {}
 
   Order run() {
     for (std::uint32_t d = 0; d < drafts_.list.size(); ++d) add(d);

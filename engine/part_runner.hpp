@@ -22,9 +22,12 @@ class PartRunner {
   void run(const Step& step, std::uint32_t part) {
     try {
       switch (step.kind) {
-        case Step::Kind::loop: return run_loop(plan_.loops[step.index], step, part);
-        case Step::Kind::single: return run_single(plan_.singles[step.index], step, part);
-        case Step::Kind::copy: return run_copy(plan_.copies[step.index]);
+        case Step::Kind::loop:
+          return run_loop(plan_.loops[step.index], step, part);
+        case Step::Kind::single:
+          return run_single(plan_.singles[step.index], step, part);
+        case Step::Kind::copy:
+          return run_copy(plan_.copies[step.index]);
       }
     } catch (const Error& error) {
       throw run_error(plan_.graph, node_, error);

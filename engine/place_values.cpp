@@ -12,8 +12,12 @@ class Placement {
  public:
   Placement(Plan& plan, const Drafts& drafts, const std::vector<std::uint32_t>& order,
             const std::vector<std::uint32_t>& slot_of)
-      : plan_(plan), drafts_(drafts), order_(order), slot_of_(slot_of),
-        last_(plan.graph.size(), 0), gone_(plan.graph.size(), 0) {}
+      : plan_(plan),
+        drafts_(drafts),
+        order_(order),
+        slot_of_(slot_of),
+        last_(plan.graph.size(), 0),
+        gone_(plan.graph.size(), 0) {}
 
   // All steps of a stage get their memory before any of it is given back.
   std::int64_t run() {
@@ -74,8 +78,7 @@ class Placement {
       if (plan_.graph.op(candidate).is(Traits::source) || gone_[candidate]) continue;
       const Slot& slot = plan_.slots[slot_of_[candidate]];
       if (last_[candidate] != stage || slot.kind != Slot::Kind::arena) continue;
-      if (slot.bytes == plan_.slots[slot_of_[id]].bytes &&
-          overwritable(slot_of_[candidate], id) &&
+      if (slot.bytes == plan_.slots[slot_of_[id]].bytes && overwritable(slot_of_[candidate], id) &&
           only_reader(candidate, at, plan_.stages[stage]))
         return candidate;
     }
@@ -104,8 +107,8 @@ class Placement {
       for (const Instruction& instruction : *list) {
         for (const Operand& input : instruction.inputs) {
           const auto [use, fresh] = uses_.try_emplace(input.slot, Use{at, input.stride, true});
-          use->second.plain = use->second.plain && input.offset == 0 &&
-                              input.stride == use->second.stride;
+          use->second.plain =
+              use->second.plain && input.offset == 0 && input.stride == use->second.stride;
           use->second.last_read = at;
         }
         made_at_[instruction.node] = at++;

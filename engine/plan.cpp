@@ -29,9 +29,12 @@ std::string loop_name(const Graph& graph, const Loop& loop) {
 
 std::string Plan::step_name(const Step& step) const {
   switch (step.kind) {
-    case Step::Kind::loop: return loop_name(graph, loops[step.index]);
-    case Step::Kind::single: return node_name(graph, singles[step.index].node);
-    case Step::Kind::copy: break;
+    case Step::Kind::loop:
+      return loop_name(graph, loops[step.index]);
+    case Step::Kind::single:
+      return node_name(graph, singles[step.index].node);
+    case Step::Kind::copy:
+      break;
   }
   const std::uint32_t slot = copies[step.index].output.slot;
   return fmt::format("copy to {}", outputs[static_cast<std::size_t>(slots[slot].at)].name);
@@ -42,9 +45,9 @@ std::string to_text(const Plan& plan) {
   for (const Stage& stage : plan.stages) {
     for (std::uint32_t at = stage.first; at < stage.last; ++at) {
       const Step& step = plan.steps[at];
-      text += fmt::format("{} {} [{} part{}]{}\n", at == stage.first ? "-" : " ",
-                          plan.step_name(step), step.parts, step.parts == 1 ? "" : "s",
-                          stage.parallel ? " parallel" : "");
+      text +=
+          fmt::format("{} {} [{} part{}]{}\n", at == stage.first ? "-" : " ", plan.step_name(step),
+                      step.parts, step.parts == 1 ? "" : "s", stage.parallel ? " parallel" : "");
     }
   }
   text += fmt::format("arena {} bytes, outputs {}, temporaries {} per worker\n", plan.arena_bytes,

@@ -1,11 +1,12 @@
 // Plan: how a graph runs, decided once.
 //
-// A plan is a list of stages; a stage is a list of steps that do not depend on each other; a step is
-// one loop over elements (a fused group) or one op, cut into parts. The parts of a stage may run in
-// any order and at the same time; stages run one after the other. How steps are cut depends on
+// A plan is a list of stages; a stage is a list of steps that do not depend on each other; a step
+// is one loop over elements (a fused group) or one op, cut into parts. The parts of a stage may run
+// in any order and at the same time; stages run one after the other. How steps are cut depends on
 // shapes alone, so results do not depend on threads.
 //
-// Every value that leaves a step has a slot: a place in the arena, an input, a constant or an output.
+// Every value that leaves a step has a slot: a place in the arena, an input, a constant or an
+// output.
 //
 // Invariants: two values share bytes of the arena only if every step that reads or writes the first
 // is in an earlier stage than the writer of the second, or the second is written in place of the
@@ -67,7 +68,7 @@ struct Loop {
   std::vector<Sink> sinks;
   std::int64_t elements = 0;
   std::int64_t row = 0;
-  std::int64_t tile = 0;            // elements of a tile; whole rows when rows are shorter
+  std::int64_t tile = 0;               // elements of a tile; whole rows when rows are shorter
   std::int64_t elements_per_part = 0;  // inside one row when rows are long, else whole rows
 };
 
@@ -115,7 +116,7 @@ class Plan {
     bool needed = true;  // false for an input that no output depends on
   };
 
-  Graph graph;  // as it runs: after the passes
+  Graph graph;                           // as it runs: after the passes
   std::vector<std::vector<Type>> types;  // what the Sites borrow
   std::vector<Loop> loops;
   std::vector<Single> singles;

@@ -25,9 +25,8 @@ Tensor Tensor::borrow(const Type& type, void* data) {
 }
 
 double Tensor::at(std::int64_t index) const {
-  return dispatch(dtype(), [&](auto zero) {
-    return static_cast<double>(data<decltype(zero)>()[index]);
-  });
+  return dispatch(dtype(),
+                  [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[index]); });
 }
 
 Tensor Tensor::clone() const {

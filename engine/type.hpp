@@ -56,9 +56,9 @@ class Shape {
 
   // Product of the dimensions in [first, last).
   std::int64_t span_elements(int first, int last) const;
-  Shape with_front(std::int64_t dim) const;    // [dim, this...]
-  Shape without_front() const;                 // drops axis 0; the rank must be >= 1
-  Shape slice(int first, int last) const;      // axes [first, last)
+  Shape with_front(std::int64_t dim) const;  // [dim, this...]
+  Shape without_front() const;               // drops axis 0; the rank must be >= 1
+  Shape slice(int first, int last) const;    // axes [first, last)
 
   friend bool operator==(const Shape& a, const Shape& b) {
     return a.rank_ == b.rank_ && std::equal(a.begin(), a.end(), b.begin());

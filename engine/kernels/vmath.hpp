@@ -29,7 +29,8 @@ struct ExpParts {
 };
 inline ExpParts exp_parts(float x) {
   const float shifted = std::fma(x, 1.44269504f, round_magic);
-  const std::int32_t n = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round_magic);
+  const std::int32_t n =
+      std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(round_magic);
   const float nf = shifted - round_magic;
   float r = std::fma(nf, -0.693145752f, x);  // ln 2 in two parts, the first exact in few bits
   r = std::fma(nf, -1.42860677e-6f, r);
@@ -139,8 +140,9 @@ T softplus(T x) {
 }
 
 namespace detail {
-// x = q pi/2 + r with |r| <= pi/4, reduced in double so that large arguments keep their digits. Past
-// 2^50 the reduction has none left (and neighbouring floats lie many turns apart): r is NaN there.
+// x = q pi/2 + r with |r| <= pi/4, reduced in double so that large arguments keep their digits.
+// Past 2^50 the reduction has none left (and neighbouring floats lie many turns apart): r is NaN
+// there.
 struct QuarterTurns {
   float r;
   std::int32_t q;

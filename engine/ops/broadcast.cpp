@@ -24,7 +24,8 @@ void check_placed(std::string_view where, const Shape& small, const Shape& large
     graph_error(where, "has {} axes for rank {}", axes.size(), small.rank());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || axes[i] >= large.rank() || (i > 0 && axes[i] <= axes[i - 1]))
-      graph_error(where, "axes must increase and lie in 0..{}: found {}", large.rank() - 1, axes[i]);
+      graph_error(where, "axes must increase and lie in 0..{}: found {}", large.rank() - 1,
+                  axes[i]);
     const std::int64_t have = small[static_cast<int>(i)], want = large[static_cast<int>(axes[i])];
     if (have != want && have != 1)
       graph_error(where, "dimension {} does not fit {} on axis {} of {}", have, want, axes[i],

@@ -18,8 +18,8 @@ namespace {
 std::int64_t label_at(const std::int32_t* labels, std::int64_t row, std::int64_t classes) {
   const std::int64_t label = labels[row];
   if (label < 0 || label >= classes)
-    fail(ErrorKind::data, "softmax_cross_entropy", "label out of range: element {} is {}; expected 0 to {}",
-                row, label, classes - 1);
+    fail(ErrorKind::data, "softmax_cross_entropy",
+         "label out of range: element {} is {}; expected 0 to {}", row, label, classes - 1);
   return label;
 }
 

@@ -32,8 +32,8 @@ std::int64_t index_at(std::string_view where, const std::int32_t* indices, std::
                       std::int64_t size) {
   const std::int64_t index = indices[element];
   if (index < 0 || index >= size)
-    fail(ErrorKind::data, where, "index out of range: element {} is {}; expected 0 to {}", element, index,
-                size - 1);
+    fail(ErrorKind::data, where, "index out of range: element {} is {}; expected 0 to {}", element,
+         index, size - 1);
   return index;
 }
 

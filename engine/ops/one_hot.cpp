@@ -42,8 +42,8 @@ struct OneHot {
     for (std::int64_t row = t.begin / depth; row * depth < end; ++row) {
       const std::int64_t index = indices[row];
       if (index < 0 || index >= depth)
-        fail(ErrorKind::data, "one_hot", "index out of range: element {} is {}; expected 0 to {}", row, index,
-                    depth - 1);
+        fail(ErrorKind::data, "one_hot", "index out of range: element {} is {}; expected 0 to {}",
+             row, index, depth - 1);
       const std::int64_t at = row * depth + index - t.begin;
       if (at >= 0 && at < t.n) y[at] = T(1);
     }

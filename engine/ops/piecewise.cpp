@@ -67,7 +67,8 @@ struct Clamp : FloatUnary {
   }
   template <class T>
   static void tile(const Tile& t) {
-    const T low = static_cast<T>(t.attrs<Attrs>().low), high = static_cast<T>(t.attrs<Attrs>().high);
+    const T low = static_cast<T>(t.attrs<Attrs>().low),
+            high = static_cast<T>(t.attrs<Attrs>().high);
     const T* x = t.in<T>(0);
     T* y = t.out<T>();
 #pragma GCC ivdep

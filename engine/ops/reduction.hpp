@@ -30,7 +30,8 @@ inline std::array<bool, Shape::max_rank> reduced_axes(std::string_view where, co
   return reduced;
 }
 
-inline Shape reduced_shape(std::string_view where, const Shape& shape, const ReductionAttrs& attrs) {
+inline Shape reduced_shape(std::string_view where, const Shape& shape,
+                           const ReductionAttrs& attrs) {
   const auto reduced = reduced_axes(where, shape, attrs.axes);
   std::vector<std::int64_t> dims;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -57,8 +58,8 @@ inline Type infer_nonempty_reduction(const Site& site) {
   const auto& attrs = site.attrs<ReductionAttrs>();
   const Shape& shape = site.in[0].shape;
   if (reduced_count(site.op->name, shape, attrs.axes) == 0)
-    graph_error(site.op->name, "has no value over zero elements: {} over axes {}",
-                to_string(shape), attrs.axes.empty() ? "all" : to_string(AttrValue(attrs.axes)));
+    graph_error(site.op->name, "has no value over zero elements: {} over axes {}", to_string(shape),
+                attrs.axes.empty() ? "all" : to_string(AttrValue(attrs.axes)));
   return {site.in[0].dtype, reduced_shape(site.op->name, shape, attrs)};
 }
 
@@ -171,8 +172,9 @@ struct Reduction {
 
 // The builders of reductions.
 inline Value reduce(const OpDef& op, Value x, Axes axes, bool keep) {
-  return call(op, {x}, attributes(ReductionAttrs{
-                           normal_axes(op.name, std::move(axes), x.shape().rank()), keep}));
+  return call(
+      op, {x},
+      attributes(ReductionAttrs{normal_axes(op.name, std::move(axes), x.shape().rank()), keep}));
 }
 
 }  // namespace whorl

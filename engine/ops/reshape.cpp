@@ -21,16 +21,15 @@ struct Reshape {
     std::int64_t* open = nullptr;
     for (std::int64_t& dim : dims) {
       if (dim != -1) continue;
-      if (open != nullptr) graph_error("reshape", "two dimensions are -1, so the shape is ambiguous");
+      if (open != nullptr)
+        graph_error("reshape", "two dimensions are -1, so the shape is ambiguous");
       open = &dim;
     }
     if (open != nullptr) {
       *open = 1;
       const std::int64_t rest = Shape(std::span<const std::int64_t>(dims)).elements();
-      if (rest == 0)
-        graph_error("reshape", "dimension -1 is ambiguous beside a dimension of 0");
-      if (have % rest != 0)
-        graph_error("reshape", "{} elements do not divide by {}", have, rest);
+      if (rest == 0) graph_error("reshape", "dimension -1 is ambiguous beside a dimension of 0");
+      if (have % rest != 0) graph_error("reshape", "{} elements do not divide by {}", have, rest);
       *open = have / rest;
     }
     const Shape shape{std::span<const std::int64_t>(dims)};
@@ -53,7 +52,8 @@ struct Reshape {
   }
   static std::vector<Sample> samples() {
     using L = std::vector<std::int64_t>;
-    return {{{{{2, 3}}}, {{"shape", L{3, 2}}}}, {{{{2, 3}}}, {{"shape", L{-1}}}},
+    return {{{{{2, 3}}}, {{"shape", L{3, 2}}}},
+            {{{{2, 3}}}, {{"shape", L{-1}}}},
             {{{{}}}, {{"shape", L{1, 1}}}}};
   }
 };

@@ -136,14 +136,15 @@ struct Iota {
     const std::int64_t inner = attrs.shape.span_elements(axis + 1, attrs.shape.rank());
     const std::int64_t size = attrs.shape[axis];
     T* y = t.out<T>();
-    for (std::int64_t i = 0; i < t.n; ++i)
-      y[i] = static_cast<T>((t.begin + i) / inner % size);
+    for (std::int64_t i = 0; i < t.n; ++i) y[i] = static_cast<T>((t.begin + i) / inner % size);
   }
   static Value batch(const Batch& b) { return call(*b.graph, *b.op, *b.attributes); }
   static std::vector<Sample> samples() {
     return {{{}, {{"shape", std::vector<std::int64_t>{2, 3}}, {"axis", std::int64_t{1}}}},
-            {{}, {{"shape", std::vector<std::int64_t>{4, 2}}, {"axis", std::int64_t{0}},
-                  {"dtype", DType::f64}}}};
+            {{},
+             {{"shape", std::vector<std::int64_t>{4, 2}},
+              {"axis", std::int64_t{0}},
+              {"dtype", DType::f64}}}};
   }
 };
 

@@ -22,23 +22,22 @@ struct Sum : Reduction {
     T* y = c.out<T>();
     if (loops.inner == 1) {
       for (std::int64_t row = begin; row < end; ++row)
-        y[row] = static_cast<T>(loops.contiguous
-                                    ? row_sum(x + row * loops.reduced, loops.reduced)
-                                    : strided_sum(x, loops, row));
+        y[row] = static_cast<T>(loops.contiguous ? row_sum(x + row * loops.reduced, loops.reduced)
+                                                 : strided_sum(x, loops, row));
       return;
     }
     using S = typename SumOf<T>::type;
     constexpr std::int64_t block = 256;
     S total[block];
-    loops.blocks(begin, end, block, [&](std::int64_t out, std::int64_t outer, std::int64_t in_at,
-                                        std::int64_t count) {
-      std::fill_n(total, count, S{});
-      for (std::int64_t r = 0; r < loops.reduced; ++r) {
-        const T* run = x + loops.offset(outer, r) + in_at;
-        for (std::int64_t i = 0; i < count; ++i) total[i] += static_cast<S>(run[i]);
-      }
-      for (std::int64_t i = 0; i < count; ++i) y[out + i] = static_cast<T>(total[i]);
-    });
+    loops.blocks(begin, end, block,
+                 [&](std::int64_t out, std::int64_t outer, std::int64_t in_at, std::int64_t count) {
+                   std::fill_n(total, count, S{});
+                   for (std::int64_t r = 0; r < loops.reduced; ++r) {
+                     const T* run = x + loops.offset(outer, r) + in_at;
+                     for (std::int64_t i = 0; i < count; ++i) total[i] += static_cast<S>(run[i]);
+                   }
+                   for (std::int64_t i = 0; i < count; ++i) y[out + i] = static_cast<T>(total[i]);
+                 });
   }
   template <class T>
   static typename SumOf<T>::type strided_sum(const T* x, const ReductionLoops& loops,

@@ -9,7 +9,8 @@ std::atomic<long> failing{-1};
 namespace {
 
 void count() {
-  if (allocations.fetch_add(1, std::memory_order_relaxed) == failing.load(std::memory_order_relaxed))
+  if (allocations.fetch_add(1, std::memory_order_relaxed) ==
+      failing.load(std::memory_order_relaxed))
     throw std::bad_alloc();
 }
 

@@ -1,5 +1,5 @@
-// Counts every allocation of the process, so that tests can show that a run makes none and that every
-// single one may fail.
+// Counts every allocation of the process, so that tests can show that a run makes none and that
+// every single one may fail.
 #pragma once
 
 #include <atomic>

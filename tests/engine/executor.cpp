@@ -1,9 +1,8 @@
 // Plans and executors: the same numbers as the plain evaluation, in less memory, on any threads.
 #include "engine/executor.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -24,8 +23,9 @@ Tensor ramp(const Type& type, double low, double high) {
   dispatch(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     for (std::int64_t i = 0; i < n; ++i)
-      tensor.data<T>()[i] = static_cast<T>(low + (high - low) * static_cast<double>(i) /
-                                                     static_cast<double>(std::max<std::int64_t>(n - 1, 1)));
+      tensor.data<T>()[i] =
+          static_cast<T>(low + (high - low) * static_cast<double>(i) /
+                                   static_cast<double>(std::max<std::int64_t>(n - 1, 1)));
   });
   return tensor;
 }
@@ -37,7 +37,7 @@ Graph mixed_graph(std::int64_t rows, std::int64_t columns, DType dtype) {
   const Value x = input(graph, "x", type);
   const Value w = input(graph, "w", {dtype, {columns}});
   const Value y = tanh(x * w + 0.25) * x;
-  const Value row = sum(y, {1});                     // [rows]
+  const Value row = sum(y, {1});                       // [rows]
   const Value back = broadcast(row, type.shape, {0});  // needs the sum before
   const Value z = exp(-square(y - back * 0.01));
   const Value all = sum(z);
@@ -80,8 +80,15 @@ BOOST_AUTO_TEST_SUITE(executor)
 
 BOOST_AUTO_TEST_CASE(a_plan_computes_the_bits_of_the_plain_evaluation) {
   for (DType dtype : {DType::f32, DType::f64})
-    for (auto [rows, columns] : {std::pair{1, 1}, {3, 7}, {2, 256}, {5, 1000}, {3, 1025}, {2, 40000},
-                                 {300, 10}, {1, 100000}, {20, 3345}})
+    for (auto [rows, columns] : {std::pair{1, 1},
+                                 {3, 7},
+                                 {2, 256},
+                                 {5, 1000},
+                                 {3, 1025},
+                                 {2, 40000},
+                                 {300, 10},
+                                 {1, 100000},
+                                 {20, 3345}})
       for (int threads : {1, 2, 4})
         for (bool fuse : {true, false}) {
           CompileOptions options;
@@ -172,14 +179,18 @@ BOOST_AUTO_TEST_CASE(mistakes_in_feeds_are_named_and_nothing_runs) {
   };
   BOOST_TEST(message([&] { executor.run(); }) ==
              "[run] input 'weights' is not fed: expected f32[4]");
-  BOOST_TEST(message([&] { executor.bind("weight", Tensor({DType::f32, {4}})); }) ==
-             "[run] there is no input 'weight', did you mean 'weights'?");
-  BOOST_TEST(message([&] { executor.bind("weights", Tensor({DType::f64, {4}})); }) ==
-             "[run] input 'weights' is fed with f64[4]; expected f32[4]");
-  BOOST_TEST(message([&] { executor.bind("weights", Tensor({DType::f32, {4, 1}})); }) ==
-             "[run] input 'weights' is fed with f32[4,1]; expected f32[4]");
-  BOOST_TEST(message([&] { executor.bind_output("z", Tensor({DType::f32, {4}})); }) ==
-             "[run] there is no output 'z', did you mean 'y'?");
+  BOOST_TEST(message([&] {
+               executor.bind("weight", Tensor({DType::f32, {4}}));
+             }) == "[run] there is no input 'weight', did you mean 'weights'?");
+  BOOST_TEST(message([&] {
+               executor.bind("weights", Tensor({DType::f64, {4}}));
+             }) == "[run] input 'weights' is fed with f64[4]; expected f32[4]");
+  BOOST_TEST(message([&] {
+               executor.bind("weights", Tensor({DType::f32, {4, 1}}));
+             }) == "[run] input 'weights' is fed with f32[4,1]; expected f32[4]");
+  BOOST_TEST(message([&] {
+               executor.bind_output("z", Tensor({DType::f32, {4}}));
+             }) == "[run] there is no output 'z', did you mean 'y'?");
   executor.bind("weights", ramp({DType::f32, {4}}, 0, 3));
   executor.run();
   BOOST_TEST(executor.output("y").at(1) == 2);
@@ -223,9 +234,8 @@ BOOST_AUTO_TEST_CASE(a_cancelled_run_says_so_and_the_next_one_works) {
   Executor executor(compile(graph), {.threads = 2});
   bind_all(executor, feeds);
   executor.cancel();
-  BOOST_CHECK_EXCEPTION(executor.run(), Error, [](const Error& error) {
-    return error.kind() == ErrorKind::cancelled;
-  });
+  BOOST_CHECK_EXCEPTION(executor.run(), Error,
+                        [](const Error& error) { return error.kind() == ErrorKind::cancelled; });
   executor.run();
   // From another thread, while runs go on.
   std::atomic<bool> seen{false};

@@ -220,7 +220,11 @@ BOOST_AUTO_TEST_CASE(every_mistake_has_its_own_sentence) {
       "xs=f32[2,3] xs=i32[2,3]");
   says([&] { concat({x, x}, 2); }, "[concat] axis 2 is out of range for rank 2");
   says([&] { stack({}); }, "[stack] takes at least 1 input (xs), got 0");
-  says([&] { stack({x, v}); }, "[stack] the inputs' types differ: f32[2,3] and f32[4]; inputs xs=f32[2,3] xs=f32[4]");
+  says(
+      [&] {
+        stack({x, v});
+      },
+      "[stack] the inputs' types differ: f32[2,3] and f32[4]; inputs xs=f32[2,3] xs=f32[4]");
   says([&] { stack({x}, 3 + 1); }, "[stack] axis 4 is out of range for rank 3; inputs xs=f32[2,3]");
   says([&] { reshape(x, L{4}); }, "[reshape] [4] has 4 elements, the input 6; inputs x=f32[2,3]");
   says([&] { reshape(x, L{4, -1}); }, "[reshape] 6 elements do not divide by 4; inputs x=f32[2,3]");
