@@ -24,14 +24,12 @@ std::uint64_t joined(std::uint32_t low, std::uint32_t high) {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-// A draw makes the numbers of n neighbouring blocks, `per_block` of each.
+// A draw makes the numbers of n neighbouring blocks from their words, `per_block` of each.
 struct NormalFloat {
   using T = float;
   static constexpr int per_block = 4;
   template <int n>
-  static void make(const Place& at, std::uint32_t first, T* out) {
-    std::uint32_t w[4][n];
-    philox::blocks(at, first, w);
+  static void make(const std::uint32_t (&w)[4][n], T* out) {
     // Word by word before they are interleaved: every loop is then one straight vector loop.
     T z[4][n];
     for (int j = 0; j < 4; j += 2)
@@ -49,9 +47,7 @@ struct NormalDouble {
   using T = double;
   static constexpr int per_block = 2;
   template <int n>
-  static void make(const Place& at, std::uint32_t first, T* out) {
-    std::uint32_t w[4][n];
-    philox::blocks(at, first, w);
+  static void make(const std::uint32_t (&w)[4][n], T* out) {
     for (int i = 0; i < n; ++i) {
       const auto [a, b] = philox::normals(joined(w[0][i], w[1][i]), joined(w[2][i], w[3][i]));
       out[2 * i] = a;
@@ -64,9 +60,7 @@ struct UniformFloat {
   using T = float;
   static constexpr int per_block = 4;
   template <int n>
-  static void make(const Place& at, std::uint32_t first, T* out) {
-    std::uint32_t w[4][n];
-    philox::blocks(at, first, w);
+  static void make(const std::uint32_t (&w)[4][n], T* out) {
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < 4; ++j) out[4 * i + j] = philox::uniform(w[j][i]);
   }
@@ -76,15 +70,20 @@ struct UniformDouble {
   using T = double;
   static constexpr int per_block = 2;
   template <int n>
-  static void make(const Place& at, std::uint32_t first, T* out) {
-    std::uint32_t w[4][n];
-    philox::blocks(at, first, w);
+  static void make(const std::uint32_t (&w)[4][n], T* out) {
     for (int i = 0; i < n; ++i) {
       out[2 * i] = philox::uniform(joined(w[0][i], w[1][i]));
       out[2 * i + 1] = philox::uniform(joined(w[2][i], w[3][i]));
     }
   }
 };
+
+template <class Draw, int n>
+void make_blocks(const Place& at, std::uint32_t first, typename Draw::T* out) {
+  std::uint32_t words[4][n];
+  philox::blocks(at, first, words);
+  Draw::template make<n>(words, out);
+}
 
 // Sixteen blocks at a time go straight to their place; eight at a time are cut at the ends.
 template <class Draw>
@@ -97,12 +96,12 @@ void fill(const RandomCoordinates& at, std::int64_t first, std::span<typename Dr
   auto skip = static_cast<std::size_t>(first % Draw::per_block);
   for (std::size_t done = 0; done < out.size();) {
     if (skip == 0 && out.size() - done >= whole) {
-      Draw::template make<16>(where, block, out.data() + done);
+      make_blocks<Draw, 16>(where, block, out.data() + done);
       done += whole;
       block += 16;
     } else {
       T numbers[cut];
-      Draw::template make<8>(where, block, numbers);
+      make_blocks<Draw, 8>(where, block, numbers);
       const std::size_t count = std::min(cut - skip, out.size() - done);
       std::copy_n(numbers + skip, count, out.data() + done);
       done += count;
