@@ -9,6 +9,22 @@
 
 namespace whorl {
 
+std::vector<NodeId> output_nodes(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (const Graph::Output& output : graph.outputs()) nodes.push_back(output.node);
+  return nodes;
+}
+
+std::vector<char> needed_for(const Graph& graph, const std::vector<NodeId>& wanted) {
+  std::vector<char> needed(graph.size(), 0);
+  for (NodeId id : wanted) needed[id] = 1;
+  // Inputs have smaller ids than their users, so one walk backwards sees every user first.
+  for (auto id = static_cast<NodeId>(graph.size()); id-- > 0;)
+    if (needed[id])
+      for (NodeId in : graph.inputs(id)) needed[in] = 1;
+  return needed;
+}
+
 CriticalPath critical_path(const Graph& graph, const std::function<double(NodeId)>& cost) {
   CriticalPath result;
   if (graph.size() == 0) return result;

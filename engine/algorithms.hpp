@@ -16,6 +16,11 @@
 
 namespace whorl {
 
+// The nodes that the graph's outputs name.
+std::vector<NodeId> output_nodes(const Graph& graph);
+// Per node: whether one of `wanted` is it or needs it.
+std::vector<char> needed_for(const Graph& graph, const std::vector<NodeId>& wanted);
+
 // The most expensive path, when a path costs the sum of its nodes' costs (which must not be
 // negative): no schedule, on any number of threads, is quicker.
 struct CriticalPath {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/algorithms.hpp"
 #include "engine/floating_point.hpp"
 #include "engine/ops.hpp"
 
@@ -22,16 +23,6 @@ Tensor evaluate_composition(const OpDef& op, const std::vector<Tensor>& inputs,
   }
   const Value result = op.compose({values, &attributes});
   return evaluate(parts, feeds, {result.id}).front();
-}
-
-// Marks the ancestors of `wanted`.
-std::vector<char> ancestors(const Graph& graph, const std::vector<NodeId>& wanted) {
-  std::vector<char> needed(graph.size(), 0);
-  for (NodeId id : wanted) needed[id] = 1;
-  for (NodeId id = static_cast<NodeId>(graph.size()); id-- > 0;)
-    if (needed[id])
-      for (NodeId in : graph.inputs(id)) needed[in] = 1;
-  return needed;
 }
 
 }  // namespace
@@ -74,7 +65,7 @@ Tensor evaluate_op(const OpDef& op, const std::vector<Tensor>& inputs,
 
 std::vector<Tensor> evaluate(const Graph& graph, const Feeds& feeds,
                              const std::vector<NodeId>& wanted, const EvaluateOptions& options) {
-  const auto needed = ancestors(graph, wanted);
+  const auto needed = needed_for(graph, wanted);
   std::unordered_map<NodeId, Tensor> values;
   const auto is_frozen = [&](NodeId id) { return options.frozen && options.frozen->contains(id); };
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -105,8 +96,7 @@ std::vector<Tensor> evaluate(const Graph& graph, const Feeds& feeds,
 }
 
 std::map<std::string, Tensor, std::less<>> evaluate(const Graph& graph, const Feeds& feeds) {
-  std::vector<NodeId> wanted;
-  for (const auto& output : graph.outputs()) wanted.push_back(output.node);
+  const auto wanted = output_nodes(graph);
   const auto values = evaluate(graph, feeds, wanted);
   std::map<std::string, Tensor, std::less<>> result;
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -116,8 +106,6 @@ std::map<std::string, Tensor, std::less<>> evaluate(const Graph& graph, const Fe
 
 std::optional<NonFinite> first_non_finite(const Graph& graph, const Feeds& feeds) {
   std::optional<NonFinite> found;
-  std::vector<NodeId> wanted;
-  for (const auto& output : graph.outputs()) wanted.push_back(output.node);
   EvaluateOptions options;
   options.observe = [&](NodeId id, const Tensor& value) {
     if (!is_float(value.dtype())) return true;
@@ -129,7 +117,7 @@ std::optional<NonFinite> first_non_finite(const Graph& graph, const Feeds& feeds
     if (result.count > 0) found = result;
     return result.count == 0;
   };
-  evaluate(graph, feeds, wanted, options);
+  evaluate(graph, feeds, output_nodes(graph), options);
   return found;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "engine/algorithms.hpp"
 #include "engine/arena.hpp"
 #include "engine/kernels/reduce.hpp"
 #include "engine/planner.hpp"
@@ -32,7 +33,7 @@ class PlanMaker {
   }
 
   std::shared_ptr<Plan> run() {
-    std::vector<char> needed = mark_needed();
+    const auto needed = needed_for(graph_, output_nodes(graph_));
     const Aliases aliases(graph_);
     const Grouping grouping = group_elementwise(graph_, aliases, needed, fuse_);
     const Drafts drafts = draft_steps(graph_, aliases, grouping, needed);
@@ -51,15 +52,6 @@ class PlanMaker {
 
  private:
   static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
-
-  std::vector<char> mark_needed() const {
-    std::vector<char> needed(graph_.size(), 0);
-    for (const auto& output : graph_.outputs()) needed[output.node] = 1;
-    for (NodeId id = static_cast<NodeId>(graph_.size()); id-- > 0;)
-      if (needed[id])
-        for (NodeId in : graph_.inputs(id)) needed[in] = 1;
-    return needed;
-  }
 
   std::uint32_t new_slot(Slot slot) {
     plan_->slots.push_back(slot);

@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 
+#include "engine/algorithms.hpp"
+
 namespace whorl::graphs {
 
 namespace {
@@ -107,11 +109,7 @@ void check_streams(const Source& source, const Graph& graph) {
 }
 
 std::vector<NodeId> unused_nodes(const Graph& graph) {
-  std::vector<bool> needed(graph.size(), false);
-  for (const auto& output : graph.outputs()) needed[output.node] = true;
-  for (NodeId id = static_cast<NodeId>(graph.size()); id-- > 0;)
-    if (needed[id])
-      for (NodeId input : graph.inputs(id)) needed[input] = true;
+  const auto needed = needed_for(graph, output_nodes(graph));
   std::vector<NodeId> unused;
   for (NodeId id = 0; id < graph.size(); ++id)
     if (!needed[id]) unused.push_back(id);
