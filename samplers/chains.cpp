@@ -1,0 +1,204 @@
+#include "samplers/chains.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/evaluate.hpp"
+#include "engine/ops.hpp"
+#include "engine/random.hpp"
+
+namespace whorl {
+
+namespace {
+
+void fill_start(const Start& start, std::uint64_t seed, std::uint32_t stream, Tensor& values) {
+  const std::int64_t chains = values.shape()[0], size = values.elements() / chains;
+  dispatch(values.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::int64_t chain = 0; chain < chains; ++chain) {
+        const RandomCoordinates at{seed, stream, 0, static_cast<std::uint32_t>(chain)};
+        const std::span<T> row(values.data<T>() + chain * size, static_cast<std::size_t>(size));
+        if (start.kind == Start::Kind::normal) fill_normal<T>(at, 0, row);
+        if (start.kind == Start::Kind::uniform) fill_uniform<T>(at, 0, row);
+        const double factor = start.kind == Start::Kind::constant ? 0
+                              : start.kind == Start::Kind::normal ? start.b
+                                                                  : start.b - start.a;
+        for (T& x : row) x = static_cast<T>(start.a + factor * x);
+      }
+    }
+  });
+}
+
+Tensor seed_tensor(std::uint64_t seed) {
+  return Tensor::of<std::int32_t>(
+      {2}, {static_cast<std::int32_t>(seed & 0xffffffffu), static_cast<std::int32_t>(seed >> 32)});
+}
+
+}  // namespace
+
+struct Chains::Impl {
+  // A state variable: what a run reads and what it writes, exchanged after the run.
+  struct Slot {
+    StateVariable variable;
+    Tensor now, next;
+    std::uint32_t stream;
+  };
+
+  ChainsOptions options;
+  Graph graph;
+  std::vector<Slot> slots;
+  Feeds feeds;  // all inputs but the state
+  Tensor step_number{Type{DType::i32, {}}}, step_sizes, batches;
+  std::unique_ptr<Executor> executor;
+  std::int64_t step = 0;
+  bool has_batches = false;
+
+  Impl(const Step& sampler, const ChainsOptions& chosen) : options(chosen) {
+    const Unrolled unrolled = unroll(graph, sampler, {options.chains, options.steps_per_run, 0});
+    for (const auto& [name, value] : unrolled.state) graph.add_output(name, value.id);
+    std::vector<std::string> kept{"energy"};
+    kept.insert(kept.end(), options.statistics.begin(), options.statistics.end());
+    for (const std::string& name : kept) add_statistic(unrolled, name);
+    if (options.keep_path) add_path(unrolled);
+
+    for (std::size_t k = 0; k < sampler.state.size(); ++k) {
+      const Type& type = graph.type(*graph.find(sampler.state[k].name));
+      slots.push_back({sampler.state[k], Tensor(type), Tensor(type),
+                       static_cast<std::uint32_t>(Streams::start + 256 * k)});
+    }
+    executor = std::make_unique<Executor>(compile(graph), ExecutorOptions{options.threads, false});
+    step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
+    bind("seed", seed_tensor(options.seed));
+    bind("step", step_number);
+    bind("step_sizes", step_sizes);
+    for (const StepParameter& parameter : sampler.parameters) bind(parameter.name, parameter.value);
+    if (const auto node = graph.find("batches")) {
+      has_batches = true;
+      batches = Tensor(graph.type(*node));
+      bind("batches", batches);
+    }
+  }
+
+  void add_statistic(const Unrolled& unrolled, const std::string& name) {
+    std::vector<Value> values;
+    for (const Moment& moment : unrolled.moments) {
+      const auto found = moment.statistics.find(name);
+      if (found == moment.statistics.end())
+        fail(ErrorKind::usage, "chains", "the sampler has no statistic '{}'", name);
+      values.push_back(found->second);
+    }
+    graph.add_output("statistic/" + name, stack(values, 0).id);
+  }
+
+  void add_path(const Unrolled& unrolled) {
+    std::vector<Value> positions;
+    for (std::size_t t = 1; t < unrolled.moments.size(); ++t)
+      positions.push_back(unrolled.moments[t].state.at("position"));
+    positions.push_back(unrolled.state.at("position"));
+    graph.add_output("path", stack(positions, 0).id);
+  }
+
+  void bind(std::string_view name, const Tensor& tensor) {
+    executor->bind(name, tensor);
+    feeds.insert_or_assign(std::string(name), tensor);
+  }
+
+  Slot& slot(std::string_view name) {
+    for (Slot& slot : slots)
+      if (slot.variable.name == name) return slot;
+    std::vector<std::string_view> names;
+    for (const Slot& slot : slots) names.push_back(slot.variable.name);
+    fail(ErrorKind::usage, "chains", "the sampler has no variable '{}'{}", name,
+         did_you_mean(name, names));
+  }
+
+  // Where the run that just ended first had a number that is not finite. Its beginning is still
+  // there, so it is repeated by the plain interpreter, which sees every value.
+  [[noreturn]] void report_not_finite(std::int64_t t, std::int64_t chain) {
+    for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
+    const auto found = first_non_finite(graph, feeds);
+    fail(ErrorKind::numeric, "sample",
+         "the energy is not finite at step {} in chain {}{}{}; a smaller step size may help",
+         step + t, chain, found ? ": first in " : "",
+         found ? graph.label(found->node) : std::string());
+  }
+
+  void check_energies() {
+    const Tensor& energies = executor->output("statistic/energy");
+    dispatch(energies.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T>) {
+        const auto values = energies.values<T>();
+        for (std::size_t i = 0; i < values.size(); ++i)
+          if (!std::isfinite(values[i]))
+            report_not_finite(static_cast<std::int64_t>(i) / options.chains,
+                              static_cast<std::int64_t>(i) % options.chains);
+      }
+    });
+  }
+};
+
+Chains::Chains(const Step& step, const ChainsOptions& options)
+    : impl_(std::make_unique<Impl>(step, options)) {
+  for (const Impl::Slot& slot : impl_->slots) start(slot.variable.name, slot.variable.start);
+}
+Chains::Chains(Chains&&) noexcept = default;
+Chains& Chains::operator=(Chains&&) noexcept = default;
+Chains::~Chains() = default;
+
+const ChainsOptions& Chains::options() const { return impl_->options; }
+std::int64_t Chains::step() const { return impl_->step; }
+void Chains::set_step(std::int64_t step) { impl_->step = step; }
+std::int64_t Chains::memory_bytes() const { return impl_->executor->memory_bytes(); }
+
+void Chains::bind(std::string_view input, const Tensor& tensor) { impl_->bind(input, tensor); }
+
+void Chains::start(std::string_view variable, const Start& start) {
+  Impl::Slot& slot = impl_->slot(variable);
+  fill_start(start, impl_->options.seed, slot.stream, slot.now);
+}
+
+void Chains::set(std::string_view variable, const Tensor& values) {
+  Impl::Slot& slot = impl_->slot(variable);
+  if (values.type() != slot.now.type())
+    fail(ErrorKind::usage, "chains", "variable '{}' is {}, the values given are {}", variable,
+         to_string(slot.now.type()), to_string(values.type()));
+  slot.now = values.clone();
+}
+
+void Chains::advance(const std::function<double(std::int64_t)>& step_size,
+                     const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
+  Impl& impl = *impl_;
+  const std::int64_t steps = impl.options.steps_per_run;
+  *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const double eta = step_size(impl.step + t);
+    if (impl.step_sizes.dtype() == DType::f32)
+      impl.step_sizes.data<float>()[t] = static_cast<float>(eta);
+    else
+      impl.step_sizes.data<double>()[t] = eta;
+    if (impl.has_batches) {
+      const std::int64_t size = impl.batches.shape()[1];
+      batch(impl.step + t,
+            {impl.batches.data<std::int32_t>() + t * size, static_cast<std::size_t>(size)});
+    }
+  }
+  for (Impl::Slot& slot : impl.slots) {
+    impl.executor->bind(slot.variable.name, slot.now);
+    impl.executor->bind_output(slot.variable.name, slot.next);
+  }
+  impl.executor->run();
+  impl.check_energies();
+  for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
+  impl.step += steps;
+}
+
+const Tensor& Chains::state(std::string_view variable) const { return impl_->slot(variable).now; }
+const Tensor& Chains::path() const { return impl_->executor->output("path"); }
+const Tensor& Chains::statistic(std::string_view name) const {
+  return impl_->executor->output("statistic/" + std::string(name));
+}
+
+}  // namespace whorl

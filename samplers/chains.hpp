@@ -1,0 +1,70 @@
+// Chains: K chains of a sampler, moved forward in memory that is allocated once.
+//
+//   Chains chains(step, {.chains = 50, .seed = 1});
+//   chains.start("position", {Start::Kind::uniform, 0, 6});
+//   chains.advance([](std::int64_t) { return 0.025; });
+//   chains.state("position")        // [K, n]
+//
+// One plan makes `steps_per_run` steps, so that small models do not pay for the way in and out.
+// Draws depend on the seed and the step number only, not on threads or on how steps are grouped.
+// A number that is not finite stops the run with a numeric Error that names chain, step and node.
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "engine/executor.hpp"
+#include "samplers/unroll.hpp"
+
+namespace whorl {
+
+struct ChainsOptions {
+  std::int64_t chains = 1;
+  std::int64_t steps_per_run = 1;
+  std::uint64_t seed = 0;
+  int threads = 1;
+  // Whether the path of a run is kept: path() is then [steps_per_run, K, n].
+  bool keep_path = false;
+  // Statistics to keep beside the energy, by name.
+  std::vector<std::string> statistics = {};
+};
+
+class Chains {
+ public:
+  Chains(const Step& step, const ChainsOptions& options);
+  Chains(Chains&&) noexcept;
+  Chains& operator=(Chains&&) noexcept;
+  ~Chains();
+
+  const ChainsOptions& options() const;
+  // The number of steps made.
+  std::int64_t step() const;
+  // Data of the energy, or a parameter of the sampler that replaces its own; read in place.
+  void bind(std::string_view input, const Tensor& tensor);
+
+  // Puts a variable to its beginning, or to values of the caller's [K, ...].
+  void start(std::string_view variable, const Start& start);
+  void set(std::string_view variable, const Tensor& values);
+  void set_step(std::int64_t step);
+
+  // Makes steps_per_run steps. `step_size` gives eta by step number; `batch`, for steps with
+  // minibatches, fills in the rows of a step.
+  void advance(const std::function<double(std::int64_t)>& step_size,
+               const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch = {});
+
+  // After the last step; valid until the next advance.
+  const Tensor& state(std::string_view variable) const;
+  // The positions after each step of the last run.
+  const Tensor& path() const;
+  // [steps_per_run, K, ...]: as each step of the last run began.
+  const Tensor& statistic(std::string_view name) const;
+
+  std::int64_t memory_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace whorl

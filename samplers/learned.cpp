@@ -1,0 +1,140 @@
+#include "samplers/learned.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops.hpp"
+#include "engine/random.hpp"
+
+namespace whorl {
+
+namespace {
+
+constexpr std::uint32_t weight_stream = 900;
+
+Tensor weight_tensor(const Network& network, DType dtype) {
+  Tensor tensor({dtype, {static_cast<std::int64_t>(network.weights.size())}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::transform(network.weights.begin(), network.weights.end(), tensor.data<T>(),
+                   [](double w) { return static_cast<T>(w); });
+  });
+  return tensor;
+}
+
+Value affine(Value x, double shift, double scale) {
+  if (shift != 0) x = x - shift;
+  return scale == 1 ? x : x * scale;
+}
+
+Value transformed(const Network& network, Value f) {
+  switch (network.transform) {
+    case Transform::none:
+      break;
+    case Transform::absolute:
+      f = abs(f);
+      break;
+    case Transform::softplus:
+      f = softplus(f);
+      break;
+    case Transform::square:
+      f = square(f);
+      break;
+    case Transform::tanh:
+      f = tanh(f);
+      break;
+  }
+  return network.scale == 1 ? f : f * network.scale;
+}
+
+Value bounded(const Network& network, Value f) {
+  return network.low < network.high ? clamp(f, network.low, network.high) : f;
+}
+
+Value apply(StepBuilder& step, const Network& network, std::string_view name,
+            std::vector<Value> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    inputs[i] = affine(inputs[i], network.inputs[i].shift, network.inputs[i].scale);
+  const Value weights = step.parameter(std::string(name), weight_tensor(network, step.dtype()));
+  const Value f = coordinate_net(inputs, weights, {network.hidden, network.activation, {}});
+  return transformed(network, reshape(f, Shape{step.size()}));
+}
+
+void check(std::string_view name, const Network& network, std::size_t inputs) {
+  if (network.inputs.size() != inputs)
+    graph_error("sampler", "the {} network has {} inputs, expected {}", name, network.inputs.size(),
+                inputs);
+  if (network.hidden.empty() || network.hidden.size() > 2)
+    graph_error("sampler", "the {} network has {} hidden layers, expected 1 or 2", name,
+                network.hidden.size());
+  for (std::int64_t width : network.hidden)
+    if (width < 1 || width > 4096)
+      graph_error("sampler", "the {} network has a layer of {} units, expected 1 to 4096", name,
+                  width);
+  if (static_cast<std::int64_t>(network.weights.size()) != network.weight_count())
+    graph_error("sampler", "the {} network has {} weights, its layers need {}", name,
+                network.weights.size(), network.weight_count());
+  const auto finite = [](double x) { return std::isfinite(x); };
+  if (!std::all_of(network.weights.begin(), network.weights.end(), finite))
+    graph_error("sampler", "the {} network has a weight that is not finite", name);
+  for (const NetworkInput& input : network.inputs)
+    if (!finite(input.scale) || !finite(input.shift))
+      graph_error("sampler", "the {} network has an input scale or shift that is not finite", name);
+  if (!finite(network.scale) || !finite(network.low) || !finite(network.high) ||
+      network.low > network.high)
+    graph_error("sampler", "the {} network's output has scale {} and clamp [{}, {}]", name,
+                network.scale, network.low, network.high);
+}
+
+}  // namespace
+
+std::int64_t Network::weight_count() const { return coordinate_net_weights(inputs.size(), hidden); }
+
+void check(const LearnedSampler& sampler) {
+  check("curl", sampler.curl, 2);
+  check("diffusion", sampler.diffusion, 3);
+  for (double x : {sampler.alpha, sampler.beta, sampler.c})
+    if (!std::isfinite(x)) graph_error("sampler", "alpha, beta and c must be finite: {}", x);
+  if (sampler.alpha < 0 || sampler.c < 0)
+    graph_error("sampler", "alpha and c must not be negative: {} and {}", sampler.alpha, sampler.c);
+}
+
+void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
+  std::uint32_t stream = weight_stream;
+  for (Network* network : {&sampler.curl, &sampler.diffusion}) {
+    std::vector<double> weights(static_cast<std::size_t>(network->weight_count()));
+    fill_uniform<double>({.seed = seed, .stream = stream++}, 0, weights);
+    std::size_t at = 0;
+    std::int64_t width = static_cast<std::int64_t>(network->inputs.size());
+    std::vector<std::int64_t> layers = network->hidden;
+    layers.push_back(1);
+    for (std::int64_t next : layers) {
+      const double limit = 1 / std::sqrt(static_cast<double>(width));
+      for (std::int64_t i = 0; i < (width + 1) * next; ++i, ++at)
+        weights[at] = limit * (2 * weights[at] - 1);
+      width = next;
+    }
+    network->weights = std::move(weights);
+  }
+}
+
+Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task) {
+  check(sampler);
+  return {
+      {{"momentum"}}, [sampler, task](StepBuilder& step, const Point& point) {
+        const Value energy = affine(point.energy, task.energy_shift, task.energy_scale);
+        const Value momentum = affine(point.variables.at("momentum"), 0, task.momentum_scale);
+        const Value gradient = affine(point.gradient, 0, task.gradient_scale);
+
+        Value q =
+            bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {energy, momentum}));
+        if (sampler.beta != 0) q = q + sampler.beta;
+        Value d = apply(step, sampler.diffusion, diffusion_weights, {energy, momentum, gradient});
+        if (sampler.alpha > 0) d = sampler.alpha * square(q) + d;
+        if (sampler.c > 0) d = d + sampler.c;
+        d = bounded(sampler.diffusion, d);
+        return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
+      }};
+}
+
+}  // namespace whorl

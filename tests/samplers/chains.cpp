@@ -1,0 +1,60 @@
+#include "samplers/chains.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "engine/ops.hpp"
+#include "samplers/dynamics.hpp"
+#include "samplers/learned.hpp"
+
+namespace whorl {
+
+namespace {
+
+// U = |x - 3|^2 / 2.
+Energy round_energy(DType dtype, std::int64_t n) {
+  Graph graph;
+  const Value x = input(graph, "x", {dtype, {n}}, "parameter");
+  graph.add_output("U", (0.5 * sum(square(x - 3))).id);
+  return Energy(std::move(graph));
+}
+
+LearnedSampler small_sampler() {
+  LearnedSampler sampler;
+  sampler.curl.inputs.resize(2);
+  sampler.diffusion.inputs.resize(3);
+  sampler.diffusion.transform = Transform::softplus;
+  sampler.c = 0.5;
+  draw_weights(sampler, 1);
+  return sampler;
+}
+
+Tensor run(const Step& step, const ChainsOptions& options, std::int64_t steps) {
+  Chains chains(step, options);
+  chains.start("position", {Start::Kind::uniform, 0, 6});
+  while (chains.step() < steps) chains.advance([](std::int64_t) { return 0.1; });
+  return chains.state("position").clone();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(chains)
+
+BOOST_AUTO_TEST_CASE(draws_do_not_depend_on_threads_nor_on_how_steps_are_grouped) {
+  const Energy energy = round_energy(DType::f32, 7);
+  const std::vector<Dynamics> all{sgld_dynamics(), sghmc_dynamics(1), sgnht_dynamics(1),
+                                  sgnht_dynamics(1, true), learned_dynamics(small_sampler())};
+  for (const Dynamics& dynamics : all) {
+    const Step step = recipe_step(energy, complete_recipe(dynamics));
+    const Tensor base = run(step, {.chains = 33, .seed = 5}, 24);
+    for (int threads : {1, 2, 4, 8})
+      for (std::int64_t group : {1, 6})
+        BOOST_TEST(
+            run(step, {.chains = 33, .steps_per_run = group, .seed = 5, .threads = threads}, 24)
+                .same_bits(base));
+    BOOST_TEST(!run(step, {.chains = 33, .seed = 6}, 24).same_bits(base));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace whorl
