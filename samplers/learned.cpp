@@ -1,6 +1,7 @@
 #include "samplers/learned.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/ops.hpp"
@@ -118,19 +119,61 @@ void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
   }
 }
 
-Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task) {
-  check(sampler);
-  return {
-      {{"momentum"}}, [sampler, task](StepBuilder& step, const Point& point) {
-        const Value energy = affine(point.energy, task.energy_shift, task.energy_scale);
-        const Value momentum = affine(point.variables.at("momentum"), 0, task.momentum_scale);
-        const Value gradient = affine(point.gradient, 0, task.gradient_scale);
+Tensor statistics_tensor(const TaskStatistics& task, DType dtype) {
+  Tensor tensor({dtype, {4}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const std::array values{task.energy_mean, task.energy_sd, task.momentum_rms, task.gradient_rms};
+    std::transform(values.begin(), values.end(), tensor.data<T>(),
+                   [](double x) { return static_cast<T>(x); });
+  });
+  return tensor;
+}
 
+namespace {
+
+// What the networks look at, at the scale of the task. asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
+struct Inputs {
+  Value energy, momentum, gradient;
+};
+
+Inputs task_inputs(StepBuilder& step, const Point& point, const LearnedSampler& sampler,
+                   const TaskStatistics& task) {
+  Inputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
+  if (!sampler.needs_statistics()) return inputs;
+  const Value all =
+      step.parameter(std::string(task_statistics), statistics_tensor(task, step.dtype()));
+  const auto statistic = [&](std::int64_t i) { return reshape(slice(all, 0, i, i + 1), Shape{}); };
+  if (sampler.energy_input != EnergyInput::raw)
+    inputs.energy = (inputs.energy - statistic(0)) / statistic(1);
+  if (sampler.energy_input == EnergyInput::asinh) {
+    const Value size = abs(inputs.energy);
+    inputs.energy = sign(inputs.energy) * log(size + sqrt(square(size) + 1));
+  }
+  if (sampler.scale_momentum) inputs.momentum = inputs.momentum / statistic(2);
+  if (sampler.scale_gradient) inputs.gradient = inputs.gradient / statistic(3);
+  return inputs;
+}
+
+}  // namespace
+
+Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
+                          double first_step_size) {
+  check(sampler);
+  const double alpha = sampler.alpha_times_step_size > 0
+                           ? sampler.alpha_times_step_size / first_step_size
+                           : sampler.alpha;
+  if (!std::isfinite(alpha))
+    fail(ErrorKind::usage, "sampler", "alpha is given by the step size, which must be positive: {}",
+         first_step_size);
+  return {
+      {{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
+        const auto [energy, momentum, gradient] = task_inputs(step, point, sampler, task);
         Value q =
             bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {energy, momentum}));
         if (sampler.beta != 0) q = q + sampler.beta;
         Value d = apply(step, sampler.diffusion, diffusion_weights, {energy, momentum, gradient});
-        if (sampler.alpha > 0) d = sampler.alpha * square(q) + d;
+        if (alpha > 0) d = alpha * square(q) + d;
         if (sampler.c > 0) d = d + sampler.c;
         d = bounded(sampler.diffusion, d);
         return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
