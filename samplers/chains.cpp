@@ -172,6 +172,8 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
                      const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
+  if (impl.has_batches && !batch)
+    fail(ErrorKind::usage, "chains", "the step has minibatches, and no rows are given for them");
   *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
   for (std::int64_t t = 0; t < steps; ++t) {
     const double eta = step_size(impl.step + t);

@@ -118,23 +118,37 @@ void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
   }
 }
 
+Value learned_curl(StepBuilder& step, const LearnedSampler& sampler, const TaskScale& task,
+                   Value energy, Value momentum) {
+  const Value u = affine(energy, task.energy_shift, task.energy_scale);
+  const Value p = affine(momentum, 0, task.momentum_scale);
+  const Value q = bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {u, p}));
+  return sampler.beta == 0 ? q : q + sampler.beta;
+}
+
+Value learned_diffusion_part(StepBuilder& step, const LearnedSampler& sampler,
+                             const TaskScale& task, Value energy, Value momentum, Value gradient) {
+  const Value u = affine(energy, task.energy_shift, task.energy_scale);
+  const Value p = affine(momentum, 0, task.momentum_scale);
+  const Value g = affine(gradient, 0, task.gradient_scale);
+  return apply(step, sampler.diffusion, diffusion_weights, {u, p, g});
+}
+
+Value unbounded_diffusion(const LearnedSampler& sampler, Value curl, Value part) {
+  const Value d = sampler.alpha > 0 ? sampler.alpha * square(curl) + part : part;
+  return sampler.c > 0 ? d + sampler.c : d;
+}
+
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task) {
   check(sampler);
-  return {
-      {{"momentum"}}, [sampler, task](StepBuilder& step, const Point& point) {
-        const Value energy = affine(point.energy, task.energy_shift, task.energy_scale);
-        const Value momentum = affine(point.variables.at("momentum"), 0, task.momentum_scale);
-        const Value gradient = affine(point.gradient, 0, task.gradient_scale);
-
-        Value q =
-            bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {energy, momentum}));
-        if (sampler.beta != 0) q = q + sampler.beta;
-        Value d = apply(step, sampler.diffusion, diffusion_weights, {energy, momentum, gradient});
-        if (sampler.alpha > 0) d = sampler.alpha * square(q) + d;
-        if (sampler.c > 0) d = d + sampler.c;
-        d = bounded(sampler.diffusion, d);
-        return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
-      }};
+  return {{{"momentum"}}, [sampler, task](StepBuilder& step, const Point& point) {
+            const Value p = point.variables.at("momentum");
+            const Value q = learned_curl(step, sampler, task, point.energy, p);
+            const Value part =
+                learned_diffusion_part(step, sampler, task, point.energy, p, point.gradient);
+            const Value d = bounded(sampler.diffusion, unbounded_diffusion(sampler, q, part));
+            return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
+          }};
 }
 
 }  // namespace whorl

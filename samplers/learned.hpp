@@ -66,4 +66,13 @@ inline constexpr std::string_view diffusion_weights = "diffusion_weights";
 void check(const LearnedSampler& sampler);
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task = {});
 
+// What learned_dynamics is made of, for values [n] of U, p and g.
+Value learned_curl(StepBuilder& step, const LearnedSampler& sampler, const TaskScale& task,
+                   Value energy, Value momentum);  // Q
+Value learned_diffusion_part(StepBuilder& step, const LearnedSampler& sampler,
+                             const TaskScale& task, Value energy, Value momentum,
+                             Value gradient);  // t_D f_D
+// alpha Q^2 + t_D f_D + c, before the bounds of D.
+Value unbounded_diffusion(const LearnedSampler& sampler, Value curl, Value part);
+
 }  // namespace whorl
