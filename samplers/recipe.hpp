@@ -103,7 +103,7 @@ struct RecipeOptions {
   double temperature = 1;  // T
   // An estimate V of the variance of the gradient's noise. It already heats variable a by
   // eta^2 B with B = (D + Q)_a,theta^2 V, so only 2 eta T D - eta^2 B is added. Where that is
-  // negative, a run throws a numeric Error.
+  // negative, a run throws a numeric Error that names the node VARIABLE/noise_scale.
   double noise_estimate = 0;
   GradientSource gradient = {};
 };
