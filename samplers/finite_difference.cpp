@@ -19,12 +19,13 @@ Value at_most(Value x, double high) { return less_equal(x, fill_like(x, high)); 
 
 class FiniteDifferences {
  public:
-  FiniteDifferences(const Energy& energy, const LearnedSampler& sampler, const TaskScale& task,
-                    const RecipeOptions& options)
+  FiniteDifferences(const Energy& energy, const LearnedSampler& sampler, const TaskStatistics& task,
+                    double first_step_size, const RecipeOptions& options)
       : sampler_(sampler),
         task_(task),
         options_(options),
-        exact_(complete_recipe(learned_dynamics(sampler, task))),
+        alpha_(alpha_of(sampler, first_step_size)),
+        exact_(complete_recipe(learned_dynamics(sampler, task, first_step_size))),
         step_(energy, options.gradient) {
     momentum_ = step_.state("momentum", step_.vector(), exact_.variables[0].start);
     previous_momentum_ = step_.state("previous_momentum", step_.vector());
@@ -46,8 +47,7 @@ class FiniteDifferences {
     now.z[1] = p;
     terms = exact_.terms(step_, now, 0);
     const Value curl = curl_at(p);
-    const Quotient slope = quotient(curl - curl_, p, momentum_, seen_momentum(sampler_.curl, p),
-                                    seen_momentum(sampler_.curl, momentum_));
+    const Quotient slope = by_momentum(sampler_.curl, curl - curl_, p, momentum_);
     terms.correction = select(slope.usable, -slope.value, terms.correction);
 
     step_.update("position", moved(step_, options_, terms, step_.position(), 0, "position"));
@@ -70,50 +70,48 @@ class FiniteDifferences {
 
   Value wide(Value x) { return broadcast(x, step_.vector().shape); }
   Value count(Value condition) { return sum(cast(condition, step_.dtype())); }
+  LearnedInputs inputs(Value energy, Value momentum) {
+    return task_inputs(step_, {wide(energy), momentum, step_.gradient()}, sampler_, task_);
+  }
   Value curl_at(Value momentum) {
-    return learned_curl(step_, sampler_, task_, wide(step_.energy()), momentum);
+    return curl_of(sampler_, curl_part(step_, sampler_, inputs(step_.energy(), momentum)));
   }
-  Value diffusion_part_at(Value momentum) {
-    return learned_diffusion_part(step_, sampler_, task_, wide(step_.energy()), momentum,
-                                  step_.gradient());
-  }
-
-  // What the network sees of a momentum and of an energy.
-  Value seen_momentum(const Network& network, Value p) const {
-    const NetworkInput& input = network.inputs[1];
-    return (p * task_.momentum_scale - input.shift) * input.scale;
-  }
-  Value seen_energy(const Network& network, Value u) const {
-    const NetworkInput& input = network.inputs[0];
-    return ((u - task_.energy_shift) * task_.energy_scale - input.shift) * input.scale;
+  Value part_at(Value momentum) {
+    return diffusion_part(step_, sampler_, inputs(step_.energy(), momentum));
   }
 
-  Quotient quotient(Value difference, Value x, Value x_before, Value seen, Value seen_before) {
-    const Value limit = least_change(step_.dtype()) * (1 + abs(seen));
-    const Value usable = greater(abs(seen - seen_before), limit);
-    const Value below = x - x_before;
+  // Where x is what a network sees.
+  Quotient quotient(Value difference, Value below, const NetworkInput& input, Value x,
+                    Value x_before) {
+    const Value seen = (x - input.shift) * input.scale;
+    const Value seen_before = (x_before - input.shift) * input.scale;
+    const Value usable =
+        greater(abs(seen - seen_before), least_change(step_.dtype()) * (1 + abs(seen)));
     return {difference / select(usable, below, fill_like(below, 1)), usable};
+  }
+  Quotient by_momentum(const Network& network, Value difference, Value p, Value p_before) {
+    return quotient(difference, p - p_before, network.inputs[1], inputs(step_.energy(), p).momentum,
+                    inputs(step_.energy(), p_before).momentum);
+  }
+  Quotient by_energy(const Network& network, Value difference, Value u, Value u_before) {
+    return quotient(difference, wide(u - u_before), network.inputs[0], inputs(u, momentum_).energy,
+                    inputs(u_before, momentum_).energy);
   }
 
   Quotient momentum_correction() {
-    const Value u = wide(step_.energy()), u_before = wide(previous_energy_);
-    const Value p = momentum_, p_before = previous_momentum_;
     const Quotient curl_by_energy =
-        quotient(curl_ - moved_curl_, u, u_before, seen_energy(sampler_.curl, u),
-                 seen_energy(sampler_.curl, u_before));
+        by_energy(sampler_.curl, curl_ - moved_curl_, step_.energy(), previous_energy_);
     const Quotient curl_by_momentum =
-        quotient(moved_curl_ - previous_curl_, p, p_before, seen_momentum(sampler_.curl, p),
-                 seen_momentum(sampler_.curl, p_before));
-    const Value part = diffusion_part_at(p);
-    const Quotient part_by_momentum =
-        quotient(part - diffusion_part_at(p_before), p, p_before,
-                 seen_momentum(sampler_.diffusion, p), seen_momentum(sampler_.diffusion, p_before));
+        by_momentum(sampler_.curl, moved_curl_ - previous_curl_, momentum_, previous_momentum_);
+    const Value part = part_at(momentum_);
+    const Quotient part_by_momentum = by_momentum(
+        sampler_.diffusion, part - part_at(previous_momentum_), momentum_, previous_momentum_);
 
     Value slope = part_by_momentum.value;
-    if (sampler_.alpha > 0) slope = slope + 2 * sampler_.alpha * curl_ * curl_by_momentum.value;
+    if (alpha_ > 0) slope = slope + 2 * alpha_ * curl_ * curl_by_momentum.value;
     const Network& bounds = sampler_.diffusion;
     if (bounds.low < bounds.high) {
-      const Value d = unbounded_diffusion(sampler_, curl_, part);
+      const Value d = unbounded_diffusion(sampler_, alpha_, curl_, part);
       const Value inside = logical_and(at_least(d, bounds.low), at_most(d, bounds.high));
       slope = slope * cast(inside, step_.dtype());
     }
@@ -123,8 +121,9 @@ class FiniteDifferences {
   }
 
   const LearnedSampler& sampler_;
-  const TaskScale& task_;
+  const TaskStatistics& task_;
   const RecipeOptions& options_;
+  double alpha_;
   Recipe exact_;
   StepBuilder step_;
   Value momentum_, previous_momentum_, previous_energy_, previous_curl_, moved_curl_;
@@ -135,12 +134,13 @@ class FiniteDifferences {
 }  // namespace
 
 Step finite_difference_step(const Energy& energy, const LearnedSampler& sampler,
-                            const TaskScale& task, const RecipeOptions& options) {
+                            const TaskStatistics& task, double first_step_size,
+                            const RecipeOptions& options) {
   check(options);
   if (options.integrator != Integrator::semi_implicit)
     fail(ErrorKind::usage, "sampler",
          "finite differences are defined for the semi-implicit integrator only");
-  return FiniteDifferences(energy, sampler, task, options).finish();
+  return FiniteDifferences(energy, sampler, task, first_step_size, options).finish();
 }
 
 }  // namespace whorl

@@ -11,7 +11,7 @@
 // network's input x changed by no more than 64 ulp of 1 + |x|, the exact Gamma stands instead, so
 // no coordinate is ever moved by a wrong number; so it does in a chain's first step, which has no
 // past. The statistic `fallbacks` counts such coordinates of both corrections, without the first
-// step's. In single precision a large energy falls back often: give it a shift (TaskScale).
+// step's. In single precision a large raw energy falls back often; a standardised one does not.
 //
 // It is a way to repeat published runs. Exact derivatives are evaluated beside the quotients, so
 // it is slower than the exact step, and its bias is larger by a term that vanishes with eta.
@@ -24,8 +24,10 @@ namespace whorl {
 
 // State: position, momentum, previous_momentum, previous_energy, previous_curl (Q_{t-1}),
 // moved_curl (Q^_{t-1}) and started (0 before the first step). The momentum of a chain on its way
-// cannot be replaced alone: these must fit it. Only the semi-implicit integrator is defined.
+// cannot be replaced alone: these must fit it. `first_step_size` is as in learned_dynamics. Only
+// the semi-implicit integrator is defined.
 Step finite_difference_step(const Energy& energy, const LearnedSampler& sampler,
-                            const TaskScale& task = {}, const RecipeOptions& options = {});
+                            const TaskStatistics& task = {}, double first_step_size = 0,
+                            const RecipeOptions& options = {});
 
 }  // namespace whorl

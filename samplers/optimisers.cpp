@@ -10,7 +10,7 @@ Step adam_step(const Energy& energy, const AdamOptions& options, const GradientS
   const Value m = step.state("first_moment", step.vector());
   const Value v = step.state("second_moment", step.vector());
   const Value t = step.state("count", step.scalar()) + 1;
-  const AdamUpdate next =
+  const AdamStep next =
       adam_update(step.position(), step.gradient(), m, v, t, step.step_size(), options);
   step.update("position", next.parameter);
   step.update("first_moment", next.m);

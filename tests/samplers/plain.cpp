@@ -220,22 +220,23 @@ void bound(const Network& net, Slopes& f) {
 // Q and D of one coordinate, with derivatives by U, p and g themselves.
 struct Learned {
   const LearnedSampler& sampler;
-  const TaskScale& task;
+  const TaskStatistics& task;
   DType dtype;
 
-  Real input_energy(Real u) const { return (u - task.energy_shift) * task.energy_scale; }
+  // The energy is seen as asinh of the standardised one, the others by their rms.
+  Real input_energy(Real u) const { return std::asinh((u - task.energy_mean) / task.energy_sd); }
   Slopes curl(Real u, Real p) const {
-    Slopes q = network(sampler.curl, dtype, {input_energy(u), p * task.momentum_scale});
+    Slopes q = network(sampler.curl, dtype, {input_energy(u), p / task.momentum_rms});
     bound(sampler.curl, q);
     q.value += sampler.beta;
-    q.by[0] *= task.energy_scale;
-    q.by[1] *= task.momentum_scale;
+    q.by[0] /= std::hypot(task.energy_sd, u - task.energy_mean);
+    q.by[1] /= task.momentum_rms;
     return q;
   }
   Slopes part(Real u, Real p, Real g) const {
     Slopes f = network(sampler.diffusion, dtype,
-                       {input_energy(u), p * task.momentum_scale, g * task.gradient_scale});
-    f.by[1] *= task.momentum_scale;
+                       {input_energy(u), p / task.momentum_rms, g / task.gradient_rms});
+    f.by[1] /= task.momentum_rms;
     return f;
   }
   // D, given Q and dQ/dp and the part of f_D with its dp.
@@ -248,7 +249,7 @@ struct Learned {
 
 }  // namespace
 
-PlainSampler plain_learned(const LearnedSampler& sampler, const TaskScale& task, Real noise) {
+PlainSampler plain_learned(const LearnedSampler& sampler, const TaskStatistics& task, Real noise) {
   return [=](PlainState& z, const PlainMoment& at) {
     const Learned nets{sampler, task, at.dtype};
     Numbers &x = z["position"], &p = z["momentum"];
@@ -267,7 +268,7 @@ PlainSampler plain_learned(const LearnedSampler& sampler, const TaskScale& task,
   };
 }
 
-PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskScale& task) {
+PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskStatistics& task) {
   return [=](PlainState& z, const PlainMoment& at) {
     const Learned nets{sampler, task, at.dtype};
     Numbers &x = z["position"], &p = z["momentum"], &p_old = z["previous_momentum"];

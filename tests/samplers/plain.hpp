@@ -46,8 +46,9 @@ PlainSampler plain_adam(const AdamOptions& options);
 PlainSampler plain_sgdm(Real decay);
 PlainSampler plain_hmc(const HmcOptions& options);
 
-// relu networks with the transform `absolute` or none.
-PlainSampler plain_learned(const LearnedSampler& sampler, const TaskScale& task, Real noise);
-PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskScale& task);
+// relu networks with the transform `absolute` or none; energy_input is asinh, the others are
+// scaled.
+PlainSampler plain_learned(const LearnedSampler& sampler, const TaskStatistics& task, Real noise);
+PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskStatistics& task);
 
 }  // namespace whorl::testing

@@ -89,11 +89,13 @@ LearnedSampler relu_sampler() {
   sampler.alpha = 0.5;
   sampler.beta = 0.5;
   sampler.c = 0.25;
+  sampler.energy_input = EnergyInput::asinh;
+  sampler.scale_momentum = sampler.scale_gradient = true;
   draw_weights(sampler, 5);
   return sampler;
 }
 
-const TaskScale task{3, 0.5, 1.25, 0.5};
+const TaskStatistics task{3, 2, 0.75, 2};
 
 }  // namespace
 
