@@ -103,4 +103,18 @@ void check(const LearnedSampler& sampler);
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task = {},
                           double first_step_size = 0);
 
+// What that is made of. Inputs are [n].
+struct LearnedInputs {
+  Value energy, momentum, gradient;
+};
+double alpha_of(const LearnedSampler& sampler, double first_step_size);
+// The first stage: U, p and g at the scale of the task.
+LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
+                          const TaskStatistics& task);
+Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+Value diffusion_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+// Q from t_Q f_Q, and D before its bounds from Q and t_D f_D.
+Value curl_of(const LearnedSampler& sampler, Value part);
+Value unbounded_diffusion(const LearnedSampler& sampler, double alpha, Value curl, Value part);
+
 }  // namespace whorl

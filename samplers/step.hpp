@@ -55,6 +55,7 @@ struct Streams {
   static constexpr std::int64_t gradient_noise = 1;
   static constexpr std::int64_t start = 2;  // position of the chains, see Chains
   static constexpr std::int64_t accept = 3;
+  static constexpr std::int64_t jitter = 4;
   static constexpr std::int64_t noise = 16;
 };
 
@@ -78,6 +79,8 @@ struct GradientSource {
 // What every sampler's step begins with and ends with.
 class StepBuilder {
  public:
+  // Throws an Error when data of the energy have a name of the step's own, or do not fit the
+  // minibatch.
   StepBuilder(const Energy& energy, const GradientSource& options);
 
   Graph& graph() { return *graph_; }
@@ -106,7 +109,8 @@ class StepBuilder {
   void update(std::string_view name, Value value) { graph_->add_output(name, value.id); }
   void statistic(std::string name, Value value);
   bool has_statistic(std::string_view name) const;
-  // Every state variable must have its update. The builder is empty afterwards.
+  // Throws a graph Error for a state variable without an update, or with one of another type. The
+  // builder is empty afterwards.
   Step finish();
 
  private:
@@ -114,6 +118,7 @@ class StepBuilder {
   const Energy& target_;
   DType dtype_;
   std::int64_t size_;
+  int evaluations_ = 0;
   std::map<std::string, Value, std::less<>> data_;
   Value position_, step_size_, seed_, step_, energy_, gradient_;
   std::vector<StateVariable> state_;
