@@ -68,12 +68,19 @@ struct LearnedSampler {
   double alpha_times_step_size = 0;  // > 0: alpha is this over the first step size
   EnergyInput energy_input = EnergyInput::raw;
   bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
+  // > 0: the step size for a task is this over the task's gradient_rms, unless another is given.
+  double step_size_times_gradient_rms = 0;
   Pilot pilot;
   TaskStatistics statistics;  // of the training tasks, for the record
 
   // Whether it must be told about a task.
   bool needs_statistics() const {
-    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient;
+    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient ||
+           step_size_times_gradient_rms > 0;
+  }
+  // The step size that it was trained for, on such a task; 0 when it leaves that to others.
+  double step_size(const TaskStatistics& task) const {
+    return step_size_times_gradient_rms / task.gradient_rms;
   }
 };
 

@@ -131,7 +131,7 @@ class Derivation {
                     "{0}[{1}][position] depends on the gradient: Gamma_{1} = d {0} / d position "
                     "would need the Hessian of the energy",
                     entry.row == 0 ? "D" : "Q", name(entry.row));
-      by(point_.energy, state_.gradient);
+      by(point_.energy, point_.gradient);
     }
     return result ? reduced(entry.row, result) : result;
   }

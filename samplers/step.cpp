@@ -29,12 +29,11 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
 
   const auto [u, g] = energy_at(position_);
   energy_ = stop_gradient(u);
-  exact_gradient_ = stop_gradient(g);
-  gradient_ = exact_gradient_;
+  gradient_ = options.differentiable ? g : stop_gradient(g);
   if (options.injected_noise > 0)
     gradient_ = gradient_ + options.injected_noise * normal(vector(), Streams::gradient_noise);
   statistic("energy", energy_);
-  statistic("gradient", exact_gradient_);
+  statistic("gradient", stop_gradient(g));
 }
 
 std::pair<Value, Value> StepBuilder::energy_at(Value position) {

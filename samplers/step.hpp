@@ -70,6 +70,9 @@ struct GradientSource {
   // study samplers on targets without data.
   double injected_noise = 0;
   Minibatch minibatch = {};
+  // Whether a meta-gradient flows through the gradient, where the step uses it as a force. It then
+  // sees how a push now changes the force later, at the price of a product with the Hessian.
+  bool differentiable = false;
 };
 
 // What every sampler's step begins with and ends with.
@@ -85,9 +88,9 @@ class StepBuilder {
 
   Value position() const { return position_; }
   Value step_size() const { return step_size_; }
-  // All three are constants for derivatives by whatever the sampler learns.
-  Value energy() const { return energy_; }  // U, a scalar
-  Value exact_gradient() const { return exact_gradient_; }
+  // Constants for derivatives by whatever the sampler learns; the gradient unless it was asked to
+  // be differentiable.
+  Value energy() const { return energy_; }      // U, a scalar
   Value gradient() const { return gradient_; }  // with the injected noise
 
   // U and its gradient at another position, on the same data.
@@ -112,7 +115,7 @@ class StepBuilder {
   DType dtype_;
   std::int64_t size_;
   std::map<std::string, Value, std::less<>> data_;
-  Value position_, step_size_, seed_, step_, energy_, exact_gradient_, gradient_;
+  Value position_, step_size_, seed_, step_, energy_, gradient_;
   std::vector<StateVariable> state_;
   std::vector<StepParameter> parameters_;
   std::vector<std::pair<std::string, Value>> statistics_;
