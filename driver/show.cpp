@@ -1,5 +1,5 @@
 // whorl show: a graph as text, or as a picture for Graphviz.
-#include "data/file.hpp"
+#include "engine/file.hpp"
 #include "driver/commands.hpp"
 #include "driver/json.hpp"
 #include "engine/algorithms.hpp"

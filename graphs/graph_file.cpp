@@ -1,18 +1,13 @@
 #include "graphs/graph_file.hpp"
 
-#include <fcntl.h>
 #include <google/protobuf/arena.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
+#include "engine/file.hpp"
 #include "graphs/file/container.hpp"
 #include "graphs/file/decode.hpp"
-#include "graphs/file/descriptor.hpp"
 #include "graphs/file/encode.hpp"
 #include "graphs/file/expand.hpp"
 #include "graphs/file/link.hpp"
@@ -47,8 +42,7 @@ LoadLimits lowered(const LoadLimits& wanted) {
 void take_metadata(const file::Graph& message, const graphs::Lines& lines, const Source& source,
                    Graph& graph) {
   const auto check = [&](int line, std::string_view what, std::string_view text) {
-    if (!graphs::is_utf8(text))
-      graphs::load_error(source.place(line), "{} is not UTF-8 text", what);
+    if (!is_utf8(text)) graphs::load_error(source.place(line), "{} is not UTF-8 text", what);
   };
   check(0, "the name", message.name());
   if (message.has_name()) graph.metadata().emplace("name", message.name());
@@ -92,34 +86,6 @@ std::string checked_size(const Graph& graph, std::string bytes) {
   return bytes;
 }
 
-// Makes the new name of a finished file last, so that whoever looks sees the old file or the new.
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  static std::atomic<unsigned> counter{0};
-  const std::filesystem::path temporary =
-      fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), counter++);
-  const auto refuse = [&] {
-    const int fault = errno;
-    ::unlink(temporary.c_str());
-    fail(ErrorKind::io, "save", "{}: cannot be written: {}", path.string(), std::strerror(fault));
-  };
-  {
-    const graphs::Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!file) refuse();
-    for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t put = ::write(file.number(), bytes.data() + at, bytes.size() - at);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) refuse();
-      at += static_cast<std::size_t>(put);
-    }
-    if (::fsync(file.number()) != 0) refuse();
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) refuse();
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  const graphs::Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory) ::fsync(directory.number());
-}
-
 }  // namespace
 
 Graph load_graph(const std::filesystem::path& path, const LoadOptions& options) {
@@ -152,9 +118,9 @@ std::string to_binary(const Graph& graph) {
 
 void save_graph(const Graph& graph, const std::filesystem::path& path) {
   if (path.extension() == ".pb") {
-    write_file(path, to_binary(graph));
+    write_file("save", path.string(), to_binary(graph));
   } else if (path.extension() == ".pbtxt") {
-    write_file(path, to_pbtxt(graph));
+    write_file("save", path.string(), to_pbtxt(graph));
   } else {
     fail(ErrorKind::usage, "save", "{}: the name of a graph file ends in .pbtxt or .pb",
          path.string());

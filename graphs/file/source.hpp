@@ -45,6 +45,4 @@ std::string read_file(const std::filesystem::path& path, const LoadLimits& limit
 // are nested no deeper than the limit. The lines are those of a text that also passes the parser.
 Form check_form(Source& source, Lines& lines);
 
-bool is_utf8(std::string_view text);
-
 }  // namespace whorl::graphs
