@@ -132,6 +132,11 @@ Tensor statistics_tensor(const TaskStatistics& task, DType dtype) {
 
 namespace {
 
+// The share of coordinates where a clamp was active.
+Value share_changed(Value raw, Value bounded) {
+  return 1 - mean(cast(equal(raw, bounded), raw.dtype()));
+}
+
 // What the networks look at, at the scale of the task. asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
 struct Inputs {
   Value energy, momentum, gradient;
@@ -155,6 +160,25 @@ Inputs task_inputs(StepBuilder& step, const Point& point, const LearnedSampler& 
   return inputs;
 }
 
+Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha,
+                  const Inputs& in) {
+  const Value f_q = apply(step, sampler.curl, curl_weights, {in.energy, in.momentum});
+  const Value bounded_q = bounded(sampler.curl, f_q);
+  const Value q = sampler.beta == 0 ? bounded_q : bounded_q + sampler.beta;
+  Value sum =
+      apply(step, sampler.diffusion, diffusion_weights, {in.energy, in.momentum, in.gradient});
+  if (alpha > 0) sum = alpha * square(q) + sum;
+  if (sampler.c > 0) sum = sum + sampler.c;
+  const Value d = bounded(sampler.diffusion, sum);
+  if (!step.has_statistic("curl")) {
+    step.statistic("curl", mean(q));
+    step.statistic("diffusion", mean(d));
+    step.statistic("curl_clamped", share_changed(f_q, bounded_q));
+    step.statistic("diffusion_clamped", share_changed(sum, d));
+  }
+  return {{{"momentum", "position", q}}, {{"momentum", d}}};
+}
+
 }  // namespace
 
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
@@ -166,18 +190,9 @@ Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& t
   if (!std::isfinite(alpha))
     fail(ErrorKind::usage, "sampler", "alpha is given by the step size, which must be positive: {}",
          first_step_size);
-  return {
-      {{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
-        const auto [energy, momentum, gradient] = task_inputs(step, point, sampler, task);
-        Value q =
-            bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {energy, momentum}));
-        if (sampler.beta != 0) q = q + sampler.beta;
-        Value d = apply(step, sampler.diffusion, diffusion_weights, {energy, momentum, gradient});
-        if (alpha > 0) d = alpha * square(q) + d;
-        if (sampler.c > 0) d = d + sampler.c;
-        d = bounded(sampler.diffusion, d);
-        return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
-      }};
+  return {{{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
+            return matrices(step, sampler, alpha, task_inputs(step, point, sampler, task));
+          }};
 }
 
 }  // namespace whorl

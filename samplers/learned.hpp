@@ -90,7 +90,9 @@ Tensor statistics_tensor(const TaskStatistics& task, DType dtype);
 
 // Throws a graph Error when the networks do not fit together or a number is not finite.
 void check(const LearnedSampler& sampler);
-// `first_step_size` is for alpha_times_step_size alone.
+// `first_step_size` is for alpha_times_step_size alone. Steps get the statistics `curl` and
+// `diffusion`, means over the coordinates, and `curl_clamped` and `diffusion_clamped`, the share of
+// coordinates where a clamp is active: a sampler that is clamped everywhere has learned nothing.
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task = {},
                           double first_step_size = 0);
 

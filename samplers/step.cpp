@@ -1,5 +1,7 @@
 #include "samplers/step.hpp"
 
+#include <algorithm>
+
 #include "autodiff/tape.hpp"
 #include "engine/ops.hpp"
 
@@ -63,6 +65,11 @@ Value StepBuilder::uniform(const Type& type, std::int64_t stream) {
 
 void StepBuilder::statistic(std::string name, Value value) {
   statistics_.emplace_back(std::move(name), value);
+}
+
+bool StepBuilder::has_statistic(std::string_view name) const {
+  return std::any_of(statistics_.begin(), statistics_.end(),
+                     [&](const auto& statistic) { return statistic.first == name; });
 }
 
 Step StepBuilder::finish() {

@@ -102,6 +102,7 @@ class StepBuilder {
 
   void update(std::string_view name, Value value) { graph_->add_output(name, value.id); }
   void statistic(std::string name, Value value);
+  bool has_statistic(std::string_view name) const;
   // Every state variable must have its update. The builder is empty afterwards.
   Step finish();
 
