@@ -37,8 +37,8 @@ std::vector<ParameterSummary> summaries_of(const Tensor& draws) {
   const Shape& shape = draws.shape();
   if (shape[1] < 4) return {};
   return draws.dtype() == DType::f32
-             ? summarise(draws.values<float>(), shape[0], shape[1], shape[2])
-             : summarise(draws.values<double>(), shape[0], shape[1], shape[2]);
+             ? whorl::summarise(draws.values<float>(), shape[0], shape[1], shape[2])
+             : whorl::summarise(draws.values<double>(), shape[0], shape[1], shape[2]);
 }
 
 // The vector's ESS in each chain, averaged.

@@ -106,8 +106,8 @@ TaskData Target::task_data(std::uint64_t seed) const {
   if (gradient.minibatch.rows > 0) {
     auto order =
         std::make_shared<MinibatchOrder>(seed, gradient.minibatch.rows, gradient.minibatch.size);
-    task.batch = [order](std::int64_t step, std::span<std::int32_t> rows) {
-      std::ranges::copy(order->batch_of(step).rows, rows.begin());
+    task.batch = [order](std::int64_t step, std::span<std::int32_t> into) {
+      std::ranges::copy(order->batch_of(step).rows, into.begin());
     };
   }
   return task;

@@ -26,7 +26,7 @@ const Start around{Start::Kind::uniform, 0, 6};
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(measure_task_)
+BOOST_AUTO_TEST_SUITE(task_measurement)
 
 // For a Gaussian, U - U_min is Gamma(n/2): mean n/2, variance n/2. p has variance 1, and g =
 // (x-3)/sd^2 has variance 1/sd^2; the injected noise adds its own. About 3,200 independent states
