@@ -204,7 +204,8 @@ Dataset load_rows(const std::vector<DataInput>& inputs, const Sources& sources,
   Dataset dataset;
   if (table) dataset = dataset_from(*table, from_table, sources.columns);
   if (files.empty()) return dataset;
-  for (const Dataset::Array& array : dataset_from(files, from_files).arrays()) dataset.add(array);
+  const Dataset arrays = dataset_from(files, from_files);
+  for (const Dataset::Array& array : arrays.arrays()) dataset.add(array);
   return dataset;
 }
 

@@ -116,7 +116,8 @@ Command sample_command() {
       "TARGET is an experiment, or a graph whose output is an energy. Flags override what an\n"
       "experiment says.",
       "whorl sample energy.pbtxt --data d.csv --sampler sghmc --step-size 0.02 --out run",
-      {{"sampler", "NAME|FILE", "a built-in sampler or a sampler file (default sghmc)"},
+      {{"sampler", "NAME|FILE",
+        "sgld, psgld, sghmc (the default), sgnht, hmc, adam, sgdm, or a sampler file"},
        {"set", "NAME=VALUE", "a setting of the sampler, as in friction=0.5", '\0', true},
        {"step-size", "SIZE", "a number, or phases:0=0.01,1000=0.02, cosine:HIGHEST,PERIOD, ..."},
        {"chains", "K", "how many chains (default 4)"},

@@ -1,7 +1,11 @@
 #include "driver/sample_report.hpp"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "diagnostics/vector_ess.hpp"
 #include "driver/json.hpp"
@@ -11,7 +15,9 @@ namespace whorl::driver {
 
 namespace {
 
-constexpr double rhat_limit = 1.01, ess_limit = 100, temperature_limit = 0.05;
+constexpr double rhat_limit = 1.01, ess_limit = 100;
+// How far a temperature may be off, in parts of itself and in standard errors.
+constexpr double temperature_limit = 0.05, temperature_errors = 5;
 constexpr std::size_t table_rows = 20;  // of parameters, and
 constexpr std::size_t curve_rows = 8;   // of the KL curve
 
@@ -33,12 +39,24 @@ std::vector<std::string> element_names(const std::vector<Parameter>& parameters)
   return names;
 }
 
-std::vector<ParameterSummary> summaries_of(const Tensor& draws) {
-  const Shape& shape = draws.shape();
-  if (shape[1] < 4) return {};
-  return draws.dtype() == DType::f32
-             ? whorl::summarise(draws.values<float>(), shape[0], shape[1], shape[2])
-             : whorl::summarise(draws.values<double>(), shape[0], shape[1], shape[2]);
+// f(0), ..., f(count - 1), on so many threads.
+void in_parallel(std::int64_t count, int threads, const std::function<void(std::int64_t)>& f) {
+  tbb::task_arena arena(threads);
+  arena.execute([&] { tbb::parallel_for(std::int64_t{0}, count, f); });
+}
+
+std::vector<ParameterSummary> summaries_of(const Tensor& draws, int threads) {
+  const std::int64_t chains = draws.shape()[0], length = draws.shape()[1], n = draws.shape()[2];
+  if (length < 4) return {};
+  std::vector<ParameterSummary> summaries(static_cast<std::size_t>(n));
+  in_parallel(n, threads, [&](std::int64_t parameter) {
+    std::vector<double> values(static_cast<std::size_t>(chains * length));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = draws.at(static_cast<std::int64_t>(i) * n + parameter);
+    summaries[static_cast<std::size_t>(parameter)] =
+        whorl::summarise(values, chains, length, 1).front();
+  });
+  return summaries;
 }
 
 // The vector's ESS in each chain, averaged.
@@ -46,19 +64,18 @@ void add_vector_ess(SampleReport& report) {
   const Tensor& draws = report.result.draws;
   const std::int64_t chains = draws.shape()[0], path = draws.shape()[1] * draws.shape()[2];
   if (path == 0) return;
-  double sum = 0;
-  for (std::int64_t chain = 0; chain < chains; ++chain)
-    dispatch(draws.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_floating_point_v<T>) {
-        const VectorEss found = vector_ess(
-            std::span<const T>(draws.data<T>() + chain * path, static_cast<std::size_t>(path)),
-            draws.shape()[2]);
-        sum += found.ess;
-        report.vector_ess_capped |= found.capped;
-      }
-    });
-  report.vector_ess = sum / static_cast<double>(chains);
+  std::vector<VectorEss> found(static_cast<std::size_t>(chains));
+  in_parallel(chains, report.threads, [&](std::int64_t chain) {
+    std::vector<double> values(static_cast<std::size_t>(path));
+    for (std::int64_t i = 0; i < path; ++i)
+      values[static_cast<std::size_t>(i)] = draws.at(chain * path + i);
+    found[static_cast<std::size_t>(chain)] = vector_ess(values, draws.shape()[2]);
+  });
+  report.vector_ess = 0;
+  for (const VectorEss& one : found) {
+    *report.vector_ess += one.ess / static_cast<double>(chains);
+    report.vector_ess_capped |= one.capped;
+  }
 }
 
 void add_warnings(SampleReport& report) {
@@ -88,12 +105,14 @@ void add_warnings(SampleReport& report) {
         fmt::format("ESS is {:.0f} for {}, less than {}: means are known to about {:.2g} sd only",
                     report.summaries[lowest].ess, report.names[lowest], ess_limit,
                     1 / std::sqrt(report.summaries[lowest].ess)));
-  if (report.expected_temperature && result.temperature &&
-      std::abs(*result.temperature / *report.expected_temperature - 1) > temperature_limit)
+  if (!report.expected_temperature || !result.temperature) return;
+  const double off = std::abs(*result.temperature - *report.expected_temperature);
+  if (off > temperature_limit * *report.expected_temperature &&
+      off > temperature_errors * result.temperature_error)
     report.warnings.push_back(fmt::format(
-        "the kinetic temperature is {:.3f}, expected {}: the step size is too large, or the noise "
-        "of the gradient heats the chains",
-        *result.temperature, *report.expected_temperature));
+        "the kinetic temperature is {:.3f}, expected {}: a smaller step size{} may help",
+        *result.temperature, *report.expected_temperature,
+        *result.temperature > *report.expected_temperature ? " or more friction" : ""));
 }
 
 std::string or_dash(double value, const char* format) {
@@ -179,7 +198,7 @@ SampleReport make_report(const std::string& target, const ExperimentFile& experi
   report.names = element_names(loaded.energy.parameters());
   report.result = std::move(result);
   report.metrics = std::move(metrics);
-  report.summaries = summaries_of(report.result.draws);
+  report.summaries = summaries_of(report.result.draws, threads);
   report.gaussian = loaded.gaussian;
   report.statistics = sampler.statistics;
   report.expected_temperature = sampler.temperature;
@@ -195,15 +214,21 @@ void print_report(const SampleReport& report, Output& output) {
   const double rate = static_cast<double>(result.steps) / result.seconds;
   output.print("{}, sampled by {}\n", printable(report.target),
                printable(report.experiment.sampler));
-  output.print("  chains      {} of {} steps\n", *run.chains, result.steps);
-  output.print("  draws       {} a chain, one in {} after {} steps of burn-in\n",
-               result.draws.shape()[1], *run.thin, *run.burn_in);
-  output.print("  time        {}, {:.4g} steps/s\n", seconds_text(result.seconds), rate);
-  output.print("  energy      {}\n", or_dash(result.energy, "{:.6g}"));
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"chains", fmt::format("{} of {} steps", *run.chains, result.steps)},
+      {"draws",
+       fmt::format("{} a chain, {} after {} steps of burn-in", result.draws.shape()[1],
+                   *run.thin == 1 ? "every state" : fmt::format("one state in {}", *run.thin),
+                   *run.burn_in)},
+      {"time", fmt::format("{}, {} steps/s", seconds_text(result.seconds), count_text(rate))},
+      {"energy", or_dash(result.energy, "{:.6g}")}};
   if (report.expected_temperature && result.temperature)
-    output.print("  temperature {}\n", or_dash(*result.temperature, "{:.4f}"));
+    lines.emplace_back("temperature", or_dash(*result.temperature, "{:.4f}"));
   for (const auto& [name, value] : result.statistics)
-    output.print("  {:<11} {}\n", name, or_dash(value, "{:.4g}"));
+    lines.emplace_back(name, or_dash(value, "{:.4g}"));
+  std::size_t width = 0;
+  for (const auto& line : lines) width = std::max(width, line.first.size());
+  for (const auto& [name, text] : lines) output.print("  {:<{}}  {}\n", name, width, text);
   print_table(report, output);
   print_curve(report, output);
   if (!report.warnings.empty()) output.print("\n");

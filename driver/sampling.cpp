@@ -16,10 +16,9 @@ struct Mean {
   double sum = 0;
   std::int64_t count = 0;
 
-  void add(const Tensor& values, bool squares = false) {
+  void add(const Tensor& values) {
     dispatch(values.dtype(), [&](auto zero) {
-      for (auto x : values.values<decltype(zero)>())
-        sum += squares ? static_cast<double>(x) * static_cast<double>(x) : static_cast<double>(x);
+      for (auto x : values.values<decltype(zero)>()) sum += static_cast<double>(x);
     });
     count += values.elements();
   }
@@ -29,6 +28,21 @@ struct Mean {
   }
   double value() const { return sum / static_cast<double>(count); }
 };
+
+// The mean square of each row.
+std::vector<Mean> mean_squares(const Tensor& rows) {
+  std::vector<Mean> means(static_cast<std::size_t>(rows.shape()[0]));
+  const std::size_t size = static_cast<std::size_t>(rows.elements()) / means.size();
+  dispatch(rows.dtype(), [&](auto zero) {
+    const auto values = rows.values<decltype(zero)>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto x = static_cast<double>(values[i]);
+      means[i / size].sum += x * x;
+    }
+  });
+  for (Mean& mean : means) mean.count = static_cast<std::int64_t>(size);
+  return means;
+}
 
 // The way in and out of a run of steps costs some microseconds, which only small models notice.
 // Every choice divides metrics_every.
@@ -82,7 +96,8 @@ struct SamplingRun::Impl {
   std::optional<PooledMoments> pooled;
   Tensor draws;
   std::int64_t kept = 0;
-  Mean energy, temperature, recent_energy, recent_temperature;
+  Mean energy, recent_energy, recent_temperature;
+  std::vector<Mean> temperatures;  // of each chain
   std::map<std::string, Mean> statistics;
 
   Impl(const Target& from, const Step& step, SamplingOptions chosen)
@@ -110,6 +125,7 @@ struct SamplingRun::Impl {
     data.bind(*chains);
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
+    if (has_momentum) temperatures.resize(static_cast<std::size_t>(options.chains));
     if (target.gaussian) pooled.emplace(size);
   }
 
@@ -146,14 +162,16 @@ struct SamplingRun::Impl {
   }
 
   void keep_statistics() {
-    Mean now, squares;
+    Mean now;
     now.add(chains->statistic("energy"));
-    if (has_momentum) squares.add(chains->state("momentum"), true);
     recent_energy.add(now);
-    recent_temperature.add(squares);
+    std::vector<Mean> squares;
+    if (has_momentum) squares = mean_squares(chains->state("momentum"));
+    for (const Mean& mean : squares) recent_temperature.add(mean);
     if (chains->step() <= options.burn_in) return;
     energy.add(now);
-    temperature.add(squares);
+    for (std::size_t chain = 0; chain < squares.size(); ++chain)
+      temperatures[chain].add(squares[chain]);
     for (auto& [name, mean] : statistics) mean.add(chains->statistic(name));
   }
 
@@ -179,10 +197,24 @@ struct SamplingRun::Impl {
     return result;
   }
 
+  void add_temperature(SamplingResult& result) const {
+    const auto count = static_cast<double>(temperatures.size());
+    double mean = 0, scatter = 0;
+    for (const Mean& chain : temperatures) mean += chain.value() / count;
+    for (const Mean& chain : temperatures) scatter += std::pow(chain.value() - mean, 2);
+    result.temperature = mean;
+    if (temperatures.size() > 1) result.temperature_error = std::sqrt(scatter / (count - 1) / count);
+  }
+
   SamplingResult result(double seconds, const std::optional<double>& kl) const {
-    SamplingResult result{kept_draws(), chains->step(), seconds, energy.value(), {}, {}, kl};
-    if (has_momentum) result.temperature = temperature.value();
+    SamplingResult result;
+    result.draws = kept_draws();
+    result.steps = chains->step();
+    result.seconds = seconds;
+    result.energy = energy.value();
+    if (has_momentum) add_temperature(result);
     for (const auto& [name, mean] : statistics) result.statistics[name] = mean.value();
+    result.kl = kl;
     return result;
   }
 };

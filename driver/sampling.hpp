@@ -52,6 +52,7 @@ struct SamplingResult {
   double seconds = 0;
   double energy = 0;                         // mean over chains and the steps after burn-in
   std::optional<double> temperature;         // the same for p^2
+  double temperature_error = 0;              // its standard error, from the chains' own means
   std::map<std::string, double> statistics;  // of the sampler's own, such as acceptance
   std::optional<double> kl;
 };

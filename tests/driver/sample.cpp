@@ -18,6 +18,24 @@ namespace {
 
 using Json = boost::property_tree::ptree;
 
+// Networks that are constant, Q = 1 and D = 1, and yet want to know the scale of the task.
+const char* const disguised_sghmc = R"(
+format_version: 1
+sampler: "SGHMC in disguise"
+learned {
+  curl {
+    hidden: 1 inputs { name: "energy" } inputs { name: "momentum" }
+    activation: "relu" weights: [0, 0, 0, 0, 1]
+  }
+  diffusion {
+    hidden: 1 inputs { name: "energy" } inputs { name: "momentum" } inputs { name: "gradient" }
+    activation: "relu" transform: "square" weights: [0, 0, 0, 0, 0, 1]
+  }
+  energy_input: "asinh" scale_momentum: true scale_gradient: true
+  pilot { step_size: 0.05 friction: 1 chains: 8 steps: 400 }
+}
+)";
+
 // y ~ N(x w, 1), w ~ N(0, 1); prior and likelihood apart, for any number of rows and columns.
 const char* const linear_regression = R"(
 format_version: 1
@@ -170,6 +188,34 @@ BOOST_AUTO_TEST_CASE(a_logistic_regression_agrees_with_hmc) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
+  directory.write("learned.pbtxt", disguised_sghmc);
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 100 --batch 10" + data;
+  const Json report = json(words + " --sampler learned.pbtxt --out learned");
+  must(words + " --out sghmc");
+  BOOST_TEST((directory.read("learned/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
+  BOOST_TEST(report.get<double>("statistics.curl") == 1);
+  // What its pilot run measured: the noise of minibatches heats p a little.
+  BOOST_TEST(std::abs(report.get<double>("task.momentum_rms") - 1) < 0.3);
+  BOOST_TEST(report.get<double>("task.energy_sd") > 0.5);
+  // The directory has all that is needed to do it again.
+  directory.write("learned.pbtxt", "");
+  must("sample learned/config.pbtxt --out again");
+  BOOST_TEST((directory.read("again/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
+}
+
+BOOST_AUTO_TEST_CASE(a_sampler_written_by_hand_has_the_closed_form) {
+  const Regression exact;
+  const std::string file = WHORL_SOURCE_DIR "/graphs/samplers/slow_in_the_bulk.pbtxt";
+  const Json report = json(
+      "sample linear.pbtxt --step-size 0.02 --chains 16 --steps 4000"
+      " --burn-in 500 --thin 5 --sampler " +
+      file + data);
+  for (int j = 0; j < 2; ++j)
+    check_parameter(parameter(report, static_cast<std::size_t>(j)), exact.mean(j), exact.sd(j),
+                    0.05);
+}
+
 BOOST_AUTO_TEST_CASE(a_gaussian_is_measured_against_its_exact_law) {
   const Json report = json("sample gaussian.pbtxt --out run");
   for (std::size_t j = 0; j < 3; ++j) {
@@ -202,8 +248,8 @@ BOOST_AUTO_TEST_CASE(a_gaussian_is_measured_against_its_exact_law) {
 }
 
 BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {
-  for (const std::string words : {"linear.pbtxt --step-size 0.02 --steps 300 --batch 7" + data,
-                                  "gaussian.pbtxt --steps 300" + std::string()}) {
+  for (const std::string& words : {"linear.pbtxt --step-size 0.02 --steps 300 --batch 7" + data,
+                                   std::string("gaussian.pbtxt --steps 300")}) {
     const std::string file = words.starts_with("linear") ? "w.npy" : "theta.npy";
     for (const char* threads : {"1", "2", "4"})
       must(fmt::format("sample {} --threads {} --out run{} --overwrite", words, threads, threads));
@@ -247,16 +293,17 @@ BOOST_AUTO_TEST_CASE(a_run_can_be_repeated_from_what_it_left) {
 BOOST_AUTO_TEST_CASE(what_is_printed_tells_the_table_and_the_warnings) {
   const std::string good = must("sample linear.pbtxt --sampler hmc --step-size 0.15" + data);
   BOOST_TEST(
-      good.starts_with("linear.pbtxt, sampled by hmc\n  chains      4 of 2000 steps\n"
-                       "  draws       1000 a chain, one in 1 after 1000 steps of burn-in\n"
-                       "  time        "));
+      good.starts_with("linear.pbtxt, sampled by hmc\n  chains    4 of 2000 steps\n"
+                       "  draws     1000 a chain, every state after 1000 steps of burn-in\n"
+                       "  time      "));
   BOOST_TEST(good.find("\nparameter        mean          sd      mcse   R-hat      ESS\nw[0]  ") !=
              std::string::npos);
   BOOST_TEST(good.find("warning") == std::string::npos);
   const std::string bad = must("sample linear.pbtxt --sampler sgld --step-size 1e-5" + data);
   BOOST_TEST(bad.find("\nwarning: R-hat is ") != std::string::npos);
   BOOST_TEST(bad.find("\nwarning: ESS is ") != std::string::npos);
-  const std::string hot = must("sample linear.pbtxt --step-size 0.2 --set friction=0.1" + data);
+  const std::string hot =
+      must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 16" + data);
   BOOST_TEST(hot.find("\nwarning: the kinetic temperature is ") != std::string::npos);
   BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --steps 5 --burn-in 2" + data)
                  .find("warning: R-hat and ESS need at least 4 draws a chain, there are 3\n") !=
