@@ -1,5 +1,6 @@
 #include "data/dataset.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

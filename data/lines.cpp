@@ -45,7 +45,7 @@ void LineReader::check_kind() {
 bool LineReader::read_block() {
   const std::int64_t more = std::min(block, file_.size() - file_.position());
   if (more == 0) return false;
-  std::memmove(buffer_.data(), buffer_.data() + begin_, static_cast<std::size_t>(end_ - begin_));
+  std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= begin_;
   begin_ = 0;
   // By doubling, so that a long line is not moved once a block.

@@ -18,6 +18,9 @@ struct AdamStep {
   Value parameter, m, v;
 };
 
+// Throws a usage Error for a beta outside [0, 1) or an epsilon that is not positive.
+void check(const AdamOptions& options);
+
 // `count` is t, the number of this update, from 1; `count` and `rate` are scalars of x's dtype.
 AdamStep adam_update(Value parameter, Value gradient, Value m, Value v, Value count, Value rate,
                      const AdamOptions& options = {});

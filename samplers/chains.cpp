@@ -125,6 +125,20 @@ struct Chains::Impl {
          found ? graph.label(found->node) : std::string());
   }
 
+  // A run that stopped at a number, repeated by the plain interpreter: there the nodes have the
+  // names that the sampler gave them, behind "t0/" for the first step.
+  [[noreturn]] void report_stop(const Error& error) {
+    for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
+    std::string what = error.what();
+    try {
+      evaluate(graph, feeds);
+    } catch (const Error& named) {
+      what = named.what();
+    }
+    fail(ErrorKind::numeric, "sample", "in the {} steps from step {} on: {}", options.steps_per_run,
+         step, what.substr(what.find("] ") + 2));
+  }
+
   void check_energies() {
     const Tensor& energies = executor->output("statistic/energy");
     dispatch(energies.dtype(), [&](auto zero) {
@@ -172,6 +186,8 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
                      const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
+  if (impl.has_batches && !batch)
+    fail(ErrorKind::usage, "chains", "the step has minibatches, and no rows are given for them");
   *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
   for (std::int64_t t = 0; t < steps; ++t) {
     const double eta = step_size(impl.step + t);
@@ -189,7 +205,12 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
     impl.executor->bind(slot.variable.name, slot.now);
     impl.executor->bind_output(slot.variable.name, slot.next);
   }
-  impl.executor->run();
+  try {
+    impl.executor->run();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numeric) impl.report_stop(error);
+    throw;
+  }
   impl.check_energies();
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
   impl.step += steps;

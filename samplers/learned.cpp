@@ -137,14 +137,11 @@ Value share_changed(Value raw, Value bounded) {
   return 1 - mean(cast(equal(raw, bounded), raw.dtype()));
 }
 
-// What the networks look at, at the scale of the task. asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
-struct Inputs {
-  Value energy, momentum, gradient;
-};
+}  // namespace
 
-Inputs task_inputs(StepBuilder& step, const Point& point, const LearnedSampler& sampler,
-                   const TaskStatistics& task) {
-  Inputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
+// asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
+LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
+                          const TaskStatistics& task) {
   if (!sampler.needs_statistics()) return inputs;
   const Value all =
       step.parameter(std::string(task_statistics), statistics_tensor(task, step.dtype()));
@@ -160,20 +157,38 @@ Inputs task_inputs(StepBuilder& step, const Point& point, const LearnedSampler& 
   return inputs;
 }
 
+Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs) {
+  return apply(step, sampler.curl, curl_weights, {inputs.energy, inputs.momentum});
+}
+
+Value diffusion_part(StepBuilder& step, const LearnedSampler& sampler,
+                     const LearnedInputs& inputs) {
+  return apply(step, sampler.diffusion, diffusion_weights,
+               {inputs.energy, inputs.momentum, inputs.gradient});
+}
+
+Value curl_of(const LearnedSampler& sampler, Value part) {
+  const Value q = bounded(sampler.curl, part);
+  return sampler.beta == 0 ? q : q + sampler.beta;
+}
+
+Value unbounded_diffusion(const LearnedSampler& sampler, double alpha, Value curl, Value part) {
+  const Value d = alpha > 0 ? alpha * square(curl) + part : part;
+  return sampler.c > 0 ? d + sampler.c : d;
+}
+
+namespace {
+
 Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha,
-                  const Inputs& in) {
-  const Value f_q = apply(step, sampler.curl, curl_weights, {in.energy, in.momentum});
-  const Value bounded_q = bounded(sampler.curl, f_q);
-  const Value q = sampler.beta == 0 ? bounded_q : bounded_q + sampler.beta;
-  Value sum =
-      apply(step, sampler.diffusion, diffusion_weights, {in.energy, in.momentum, in.gradient});
-  if (alpha > 0) sum = alpha * square(q) + sum;
-  if (sampler.c > 0) sum = sum + sampler.c;
+                  const LearnedInputs& inputs) {
+  const Value f_q = curl_part(step, sampler, inputs);
+  const Value q = curl_of(sampler, f_q);
+  const Value sum = unbounded_diffusion(sampler, alpha, q, diffusion_part(step, sampler, inputs));
   const Value d = bounded(sampler.diffusion, sum);
   if (!step.has_statistic("curl")) {
     step.statistic("curl", mean(q));
     step.statistic("diffusion", mean(d));
-    step.statistic("curl_clamped", share_changed(f_q, bounded_q));
+    step.statistic("curl_clamped", share_changed(f_q, bounded(sampler.curl, f_q)));
     step.statistic("diffusion_clamped", share_changed(sum, d));
   }
   return {{{"momentum", "position", q}}, {{"momentum", d}}};
@@ -181,18 +196,25 @@ Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha
 
 }  // namespace
 
-Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
-                          double first_step_size) {
-  check(sampler);
+double alpha_of(const LearnedSampler& sampler, double first_step_size) {
   const double alpha = sampler.alpha_times_step_size > 0
                            ? sampler.alpha_times_step_size / first_step_size
                            : sampler.alpha;
-  if (!std::isfinite(alpha))
+  if (!std::isfinite(alpha) || alpha < 0)
     fail(ErrorKind::usage, "sampler", "alpha is given by the step size, which must be positive: {}",
          first_step_size);
-  return {{{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
-            return matrices(step, sampler, alpha, task_inputs(step, point, sampler, task));
-          }};
+  return alpha;
+}
+
+Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
+                          double first_step_size) {
+  check(sampler);
+  const double alpha = alpha_of(sampler, first_step_size);
+  return {
+      {{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
+        const LearnedInputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
+        return matrices(step, sampler, alpha, task_inputs(step, inputs, sampler, task));
+      }};
 }
 
 }  // namespace whorl

@@ -68,12 +68,19 @@ struct LearnedSampler {
   double alpha_times_step_size = 0;  // > 0: alpha is this over the first step size
   EnergyInput energy_input = EnergyInput::raw;
   bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
+  // > 0: the step size for a task is this over the task's gradient_rms, unless another is given.
+  double step_size_times_gradient_rms = 0;
   Pilot pilot;
   TaskStatistics statistics;  // of the training tasks, for the record
 
   // Whether it must be told about a task.
   bool needs_statistics() const {
-    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient;
+    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient ||
+           step_size_times_gradient_rms > 0;
+  }
+  // The step size that it was trained for, on such a task; 0 when it leaves that to others.
+  double step_size(const TaskStatistics& task) const {
+    return step_size_times_gradient_rms / task.gradient_rms;
   }
 };
 
@@ -95,5 +102,19 @@ void check(const LearnedSampler& sampler);
 // coordinates where a clamp is active: a sampler that is clamped everywhere has learned nothing.
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task = {},
                           double first_step_size = 0);
+
+// What that is made of. Inputs are [n].
+struct LearnedInputs {
+  Value energy, momentum, gradient;
+};
+double alpha_of(const LearnedSampler& sampler, double first_step_size);
+// The first stage: U, p and g at the scale of the task.
+LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
+                          const TaskStatistics& task);
+Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+Value diffusion_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+// Q from t_Q f_Q, and D before its bounds from Q and t_D f_D.
+Value curl_of(const LearnedSampler& sampler, Value part);
+Value unbounded_diffusion(const LearnedSampler& sampler, double alpha, Value curl, Value part);
 
 }  // namespace whorl

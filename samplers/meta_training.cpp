@@ -44,7 +44,10 @@ class Weights {
     for (std::size_t i = 0; i < current_.size(); ++i) {
       auto& [name, w, m, v] = current_[i];
       const AdamStep next = adam_update(w, gradients[i], m, v, count_, rate_, options_.adam);
-      w = next.parameter;
+      const auto decay = options_.decay.find(name);
+      w = decay == options_.decay.end()
+              ? next.parameter
+              : next.parameter - rate_ * constant(graph_, decay->second) * w;
       m = next.m;
       v = next.v;
     }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct MetaTrainingOptions {
   AdamOptions adam;
   // The gradient's norm over all weights is brought down to this; 0: left alone.
   double clip = 0;
+  // Weight decay by parameter, one rate for each weight: w' = Adam's w' - rate * decay * w.
+  std::map<std::string, Tensor> decay;
   // One Adam step for each loss, all gradients taken at the old weights; else one for their sum.
   bool separate_updates = false;
   // The step's parameters that are trained.
