@@ -155,7 +155,7 @@ void run_train(const Arguments& arguments, Output& output) {
     Progress progress("train", "updates", learning.updates(), output.quiet);
     while (Interruption::signal() == 0 && learning.update(report)) {
       seconds = progress.seconds();
-      directory.add_line(to_json_line(report, seconds));
+      directory.add_metrics(to_json_line(report, seconds));
       if (progress.due())
         progress.update(report.update,
                         fmt::format("U {:.5g}  Q {:.3g}  D {:.3g}", report.mean_energy, report.curl,
