@@ -15,6 +15,7 @@ Command check_command();
 Command show_command();
 Command run_command();
 Command grad_command();
+Command train_command();
 Command sample_command();
 Command ops_command();
 

@@ -88,8 +88,9 @@ void fill_standard_descriptors() {
 }  // namespace
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands{check_command(), show_command(),   run_command(),
-                                             grad_command(),  sample_command(), ops_command()};
+  static const std::vector<Command> commands{check_command(), show_command(),  run_command(),
+                                             grad_command(),  train_command(), sample_command(),
+                                             ops_command()};
   return commands;
 }
 

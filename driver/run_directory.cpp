@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void cannot_write(const fs::path& path, std::string_view why) {
-  fail(ErrorKind::io, "sample", "{}: cannot be written: {}", path.string(), why);
+  fail(ErrorKind::io, "run", "{}: cannot be written: {}", path.string(), why);
 }
 
 // What an earlier run left; nothing else in a directory is ours to remove.
@@ -53,11 +53,11 @@ Tensor part_of(const Tensor& draws, const Parameter& parameter) {
 RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path)) {
   std::error_code fault;
   fs::create_directories(path_, fault);
-  if (fault) fail(ErrorKind::io, "sample", "--out {}: {}", path_.string(), fault.message());
+  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
   const bool empty = fs::is_empty(path_, fault);
-  if (fault) fail(ErrorKind::io, "sample", "--out {}: {}", path_.string(), fault.message());
+  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
   if (!empty && !overwrite)
-    fail(ErrorKind::usage, "sample",
+    fail(ErrorKind::usage, "run",
          "--out {}: the directory is not empty; choose another, or give --overwrite",
          path_.string());
   remove_earlier_run(path_);
@@ -67,11 +67,11 @@ RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path
 }
 
 void RunDirectory::write(const std::string& name, std::string_view text) {
-  write_file("sample", (path_ / name).string(), text);
+  write_file("run", (path_ / name).string(), text);
 }
 
-void RunDirectory::add(const Metrics& metrics) {
-  metrics_ << to_json_line(metrics) << std::flush;
+void RunDirectory::add_metrics(std::string_view line) {
+  metrics_ << line << std::flush;
   if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
 }
 

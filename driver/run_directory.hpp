@@ -27,7 +27,8 @@ class RunDirectory {
 
   const std::filesystem::path& path() const { return path_; }
   void write(const std::string& name, std::string_view text);
-  void add(const Metrics& metrics);
+  // One line of JSON for metrics.jsonl, with its newline.
+  void add_metrics(std::string_view line);
   // `draws` is [chains, draws, n].
   void write_draws(const std::vector<Parameter>& parameters, const Tensor& draws);
 

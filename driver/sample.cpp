@@ -85,7 +85,7 @@ void run_sample(const Arguments& arguments, Output& output) {
          .measured =
              [&](const Metrics& found) {
                metrics.push_back(found);
-               if (directory) directory->add(found);
+               if (directory) directory->add_metrics(to_json_line(found));
              }});
   }
   if (directory) directory->write_draws(target.energy.parameters(), result.draws);

@@ -203,7 +203,8 @@ struct SamplingRun::Impl {
     for (const Mean& chain : temperatures) mean += chain.value() / count;
     for (const Mean& chain : temperatures) scatter += std::pow(chain.value() - mean, 2);
     result.temperature = mean;
-    if (temperatures.size() > 1) result.temperature_error = std::sqrt(scatter / (count - 1) / count);
+    if (temperatures.size() > 1)
+      result.temperature_error = std::sqrt(scatter / (count - 1) / count);
   }
 
   SamplingResult result(double seconds, const std::optional<double>& kl) const {

@@ -59,6 +59,7 @@ void describe(const Io& io, TargetSettings& target, const std::filesystem::path&
     if (graph) target.graph = beside(directory, *graph);
   }
   io.value("gradient_noise", target.gradient_noise, not_negative);
+  if (Io::reading || target.count > 1) io.value("count", target.count, count);
 }
 
 template <class Io>
@@ -247,6 +248,8 @@ void describe(const Io& io, TrainingSettings& training) {
   io.value("step_size", training.step_size, positive);
   io.part("position", training.position);
   io.part("momentum", training.momentum);
+  io.value("through_gradient", training.through_gradient);
+  io.value("curl_decay", training.curl_decay, not_negative);
   if constexpr (Io::reading) check(io, training);
 }
 

@@ -35,6 +35,7 @@ struct TargetSettings {
   std::optional<GaussianSettings> gaussian;
   std::filesystem::path graph;  // "" when it is a gaussian
   double gradient_noise = 0;
+  std::int64_t count = 1;  // so many, with seeds from the Gaussian's on
 };
 
 struct DataSettings {
@@ -95,6 +96,8 @@ struct TrainingSettings {
   std::uint64_t seed = 0;
   double step_size = 0.01;
   Start position{Start::Kind::normal, 0, 1}, momentum;
+  bool through_gradient = false;
+  double curl_decay = 0;
 };
 
 struct ExperimentFile {
