@@ -79,7 +79,7 @@ ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target
   const BuiltinSettings settings = builtin_settings_of(request.settings, target);
   check_step_size(request.name, settings, request.largest_step_size);
   ChosenSampler sampler{
-      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}};
+      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}, {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
   return sampler;
@@ -103,13 +103,15 @@ Step learned_step(const SamplerRequest& request, const Target& target, const Rec
         measure_task(target.energy, target.gradient, learned.pilot, request.position, request.seed,
                      target.task_data(request.seed), request.threads);
   const TaskStatistics task = sampler.statistics.value_or(TaskStatistics{});
+  if (request.own_step_size && learned.step_size(task) > 0)
+    sampler.step_size = learned.step_size(task);
+  const double step_size = sampler.step_size.value_or(request.first_step_size);
   Correction correction = Correction::exact;
   for (const auto& [name, value] : request.settings)
     if (name == "correction") correction = choice<Correction>(name, value);
   if (correction == Correction::finite_differences)
-    return finite_difference_step(target.energy, learned, task, request.first_step_size, options);
-  return recipe_step(target.energy,
-                     complete_recipe(learned_dynamics(learned, task, request.first_step_size)),
+    return finite_difference_step(target.energy, learned, task, step_size, options);
+  return recipe_step(target.energy, complete_recipe(learned_dynamics(learned, task, step_size)),
                      options);
 }
 
