@@ -1,9 +1,9 @@
 // NNSGHMC with a correction made of quotients instead of derivatives, as in the paper's appendix.
 //
-// With Q_t = Q(u_t, p_t), Q^_t = Q(u_t, p_{t+1}), f_t the network's part of D, and ' its bound,
+// With Q_t = Q(U_t, p_t), Q^_t = Q(U_t, p_{t+1}) and f the network's part of D,
 //   dQ/dU  ~ (Q_t - Q^_{t-1}) / (U_t - U_{t-1})
 //   dQ/dp  ~ (Q^_{t-1} - Q_{t-1}) / (p_t - p_{t-1})                    one step late
-//   df/dp  ~ (f(u_t, p_t, g_t) - f(u_t, p_{t-1}, g_t)) / (p_t - p_{t-1})
+//   df/dp  ~ (f(U_t, p_t, g_t) - f(U_t, p_{t-1}, g_t)) / (p_t - p_{t-1})
 //   Gamma_p = dQ/dU g + [D inside its bounds] (2 alpha Q_t dQ/dp + df/dp)
 //   Gamma_theta = -(Q^_t - Q_t) / (p_{t+1} - p_t).
 //
