@@ -1,5 +1,6 @@
 #include "driver/meta_learning.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -38,13 +39,24 @@ LearnedSampler first_sampler(const TrainingSettings& settings) {
   return sampler;
 }
 
-Tensor scalar_of(DType dtype, double value) {
-  Tensor tensor({dtype, {}});
-  if (dtype == DType::f32)
-    *tensor.data<float>() = static_cast<float>(value);
-  else
-    *tensor.data<double>() = value;
-  return tensor;
+// Puts one number into every element.
+void assign(Tensor& tensor, double value) {
+  dispatch(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto values = tensor.values<T>();
+    std::fill(values.begin(), values.end(), static_cast<T>(value));
+  });
+}
+
+// `rate` for the weights that f_Q's output layer has, zero for the others.
+Tensor output_layer_decay(const Network& network, double rate, DType dtype) {
+  const std::int64_t all = network.weight_count(), last = network.hidden.back() + 1;
+  Tensor decay({dtype, {all}});
+  Tensor tail =
+      Tensor::borrow({dtype, {last}}, static_cast<char*>(decay.raw()) +
+                                          (all - last) * static_cast<std::int64_t>(size_of(dtype)));
+  assign(tail, rate);
+  return decay;
 }
 
 }  // namespace
@@ -56,6 +68,7 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
   if (tasks_.empty()) fail(ErrorKind::usage, "train", "there is no target to train on");
   RecipeOptions recipe;
   recipe.gradient = gradient;
+  recipe.gradient.differentiable = settings.through_gradient;
   const Step step = recipe_step(
       energy, complete_recipe(learned_dynamics(sampler_, {}, settings.step_size)), recipe);
   state_ = step.state;
@@ -66,6 +79,9 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
   options.clip = settings.adam.clip;
   options.separate_updates = settings.separate_updates;
   options.trained = {std::string(curl_weights), std::string(diffusion_weights)};
+  if (settings.curl_decay > 0)
+    options.decay[std::string(curl_weights)] =
+        output_layer_decay(sampler_.curl, settings.curl_decay, energy.dtype());
   options.statistics = {"energy", "curl", "diffusion", "curl_clamped", "diffusion_clamped"};
   graph_ = meta_training_graph(
       step, options,
@@ -77,11 +93,6 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
     feeds_.emplace(std::string(graph_.name(id)), Tensor(graph_.type(id)));
   for (const StepParameter& parameter : step.parameters)
     feeds_.insert_or_assign(parameter.name, parameter.value.clone());
-  const DType dtype = energy.dtype();
-  Tensor& sizes = feeds_.at("step_sizes");
-  for (std::int64_t t = 0; t < sizes.elements(); ++t)
-    std::memcpy(static_cast<char*>(sizes.raw()) + t * static_cast<std::int64_t>(size_of(dtype)),
-                scalar_of(dtype, settings.step_size).raw(), size_of(dtype));
   std::int32_t* seed = feeds_.at("seed").data<std::int32_t>();
   seed[0] = static_cast<std::int32_t>(settings.seed & 0xffffffffu);
   seed[1] = static_cast<std::int32_t>(settings.seed >> 32);
@@ -119,6 +130,8 @@ void MetaLearning::start_epoch(std::int64_t epoch) {
     const Tensor values = statistics_tensor(task.statistics, dtype);
     std::memcpy(statistics->second.raw(), values.raw(), static_cast<std::size_t>(values.bytes()));
   }
+  const double own = sampler_.step_size(task.statistics);
+  assign(feeds_.at("step_sizes"), own > 0 ? own : settings_.step_size);
   for (std::size_t k = 0; k < state_.size(); ++k) {
     const Start& start = state_[k].name == "position"   ? settings_.position
                          : state_[k].name == "momentum" ? settings_.momentum
@@ -141,18 +154,27 @@ void MetaLearning::choose_chains() {
     chosen[k] = static_cast<std::int32_t>((first + k * stride) % count);
 }
 
+void MetaLearning::choose_rows(const TrainingTask& task) {
+  const auto batches = feeds_.find("batches");
+  if (batches == feeds_.end()) return;
+  const auto rows = batches->second.values<std::int32_t>();
+  const auto size = rows.size() / static_cast<std::size_t>(settings_.steps);
+  for (std::int64_t t = 0; t < settings_.steps; ++t)
+    task.batch(update_ * settings_.steps + t,
+               rows.subspan(static_cast<std::size_t>(t) * size, size));
+}
+
 bool MetaLearning::update(UpdateReport& report) {
   if (update_ == updates()) return false;
   const std::int64_t epoch = update_ / settings_.rollouts;
   if (update_ % settings_.rollouts == 0) start_epoch(epoch);
   choose_chains();
+  choose_rows(tasks_[static_cast<std::size_t>(epoch) % tasks_.size()]);
   const double done =
       updates() > 1 ? static_cast<double>(update_) / static_cast<double>(updates() - 1) : 0;
   const double rate =
       settings_.adam.rate + done * (settings_.adam.final_rate - settings_.adam.rate);
-  Tensor& rate_input = feeds_.at("adam/rate");
-  std::memcpy(rate_input.raw(), scalar_of(rate_input.dtype(), rate).raw(),
-              static_cast<std::size_t>(rate_input.bytes()));
+  assign(feeds_.at("adam/rate"), rate);
   *feeds_.at("step").data<std::int32_t>() = static_cast<std::int32_t>(update_ * settings_.steps);
 
   executor_->run();

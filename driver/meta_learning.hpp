@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct TrainingTask {
   std::string name;
   Feeds data;  // the energy's data inputs
   TaskStatistics statistics;
+  // Fills in the rows of a step, when the energy takes minibatches.
+  std::function<void(std::int64_t, std::span<std::int32_t>)> batch = {};
 };
 
 // What one update reports.
@@ -56,6 +59,7 @@ class MetaLearning {
   std::vector<MetaLoss> losses(Graph& graph, const std::vector<Moment>& moments) const;
   void start_epoch(std::int64_t epoch);
   void choose_chains();
+  void choose_rows(const TrainingTask& task);
 
   TrainingSettings settings_;
   std::vector<TrainingTask> tasks_;

@@ -2,7 +2,8 @@
 //
 // The structs mirror graphs/experiment.proto; a field that a file leaves out is empty here, and the
 // driver's defaults fill it. Loading checks names, kinds and ranges and throws graph Errors with
-// file and line; unknown fields are refused with the nearest one offered.
+// file and line; unknown fields are refused with the nearest one offered. Files that an experiment
+// names are sought in its own directory: their paths here have it in front.
 // Thread safety: free functions; values.
 #pragma once
 
@@ -10,6 +11,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "samplers/learned.hpp"
@@ -30,12 +33,13 @@ struct GaussianSettings {
 
 struct TargetSettings {
   std::optional<GaussianSettings> gaussian;
-  std::filesystem::path graph;  // with the experiment's directory in front
+  std::filesystem::path graph;  // "" when it is a gaussian
   double gradient_noise = 0;
+  std::int64_t count = 1;  // so many, with seeds from the Gaussian's on
 };
 
 struct DataSettings {
-  std::vector<std::string> files;
+  std::vector<std::string> files;  // "dir/d.csv", or "x=dir/x.npy"
   std::vector<std::pair<std::string, std::vector<std::string>>> columns;
   std::vector<std::string> standardise;
   std::optional<std::int64_t> batch;
@@ -92,24 +96,28 @@ struct TrainingSettings {
   std::uint64_t seed = 0;
   double step_size = 0.01;
   Start position{Start::Kind::normal, 0, 1}, momentum;
+  bool through_gradient = false;
+  double curl_decay = 0;
 };
 
 struct ExperimentFile {
   std::string name;
   std::vector<TargetSettings> targets;
   DataSettings data;
-  std::string sampler;  // "" when the file names none
+  std::string sampler;  // "" when the file names none; a file's name ends in .pbtxt
   std::vector<std::pair<std::string, double>> sampler_settings;
   RunSettings run;
   std::optional<TrainingSettings> training;
 };
 
 ExperimentFile load_experiment(const std::filesystem::path& path);
+// `origin` stands for the file in messages.
 ExperimentFile parse_experiment(std::string text, std::string_view origin,
                                 const std::filesystem::path& directory = {});
 std::string to_pbtxt(const ExperimentFile& experiment);
 
-// What a text file of ours holds, judged by its outermost fields; a graph when nothing else fits.
+// What a file of ours holds, judged by its first field beside the version; a graph when nothing
+// else fits. A file that cannot be read is an io Error.
 enum class FileKind { graph, sampler, experiment };
 FileKind kind_of_file(const std::filesystem::path& path);
 

@@ -1,7 +1,6 @@
 #include "graphs/graph_file.hpp"
 
 #include <google/protobuf/arena.h>
-#include <xxhash.h>
 
 #include <algorithm>
 
@@ -11,6 +10,7 @@
 #include "graphs/file/encode.hpp"
 #include "graphs/file/expand.hpp"
 #include "graphs/file/link.hpp"
+#include "graphs/file/sizes.hpp"
 #include "graphs/file/text.hpp"
 #include "graphs/graph.pb.h"
 
@@ -57,17 +57,22 @@ void take_metadata(const file::Graph& message, const graphs::Lines& lines, const
   }
 }
 
-Graph load(Source source, LoadReport* report) {
-  google::protobuf::Arena arena;  // a million nodes are freed at once
-  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
-  graphs::Lines lines;
+void parse(Source& source, file::Graph& message, graphs::Lines& lines) {
   if (graphs::check_form(source, lines) == graphs::Form::binary) {
     graphs::parse_container(source, message);
   } else {
     graphs::parse_text(source, message);
   }
+}
+
+Graph load(Source source, const LoadOptions& options) {
+  google::protobuf::Arena arena;  // a million nodes are freed at once
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::Lines lines;
+  source.sizes = options.sizes;
+  parse(source, message, lines);
   const graphs::Program program = graphs::link(message, lines, source);
-  Graph graph = graphs::expand(program, source, report);
+  Graph graph = graphs::expand(program, source, options.report);
   take_metadata(message, lines, source, graph);
   return graph;
 }
@@ -92,12 +97,33 @@ Graph load_graph(const std::filesystem::path& path, const LoadOptions& options) 
   const LoadLimits limits = lowered(options.limits);
   std::filesystem::path directory = options.directory;
   if (directory.empty()) directory = path.has_parent_path() ? path.parent_path() : ".";
-  return load({path.string(), directory, graphs::read_file(path, limits), limits}, options.report);
+  return load({path.string(), directory, graphs::read_file(path, limits), limits}, options);
 }
 
 Graph parse_graph(std::string bytes, std::string_view origin, const LoadOptions& options) {
   return load({std::string(origin), options.directory, std::move(bytes), lowered(options.limits)},
-              options.report);
+              options);
+}
+
+DeclaredSizes declared_sizes(const std::filesystem::path& path, const LoadLimits& limits) {
+  Source source{path.string(), {}, graphs::read_file(path, lowered(limits)), lowered(limits)};
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::Lines lines;
+  parse(source, message, lines);
+  graphs::take_sizes(message, lines, source);
+  DeclaredSizes result{source.sizes, {}};
+  for (int i = 0; i < message.inputs_size(); ++i) {
+    const file::Input& input = message.inputs(i);
+    graphs::located(
+        source.place(graphs::line_at(lines.main.inputs, static_cast<std::size_t>(i))),
+        [&] { return fmt::format("input '{}'", input.name()); },
+        [&] {
+          const auto type = graphs::split_type(input.type(), source.limits);
+          result.inputs[input.name()].assign(type.dimensions.begin(), type.dimensions.end());
+        });
+  }
+  return result;
 }
 
 std::string to_pbtxt(const Graph& graph) {
@@ -131,9 +157,7 @@ std::string canonical_hash(const Graph& graph) {
   google::protobuf::Arena arena;
   auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
   graphs::encode(graph, graphs::Style::compact, message);
-  const std::string payload = graphs::payload_of(message);
-  const XXH128_hash_t hash = XXH3_128bits(payload.data(), payload.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return graphs::hash_of(message);
 }
 
 }  // namespace whorl

@@ -13,6 +13,7 @@
 // Thread safety: plain values.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct LearnedSampler {
   bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
   // > 0: the step size for a task is this over the task's gradient_rms, unless another is given.
   double step_size_times_gradient_rms = 0;
+  double largest_step_size = 1;  // of that rule
   Pilot pilot;
   TaskStatistics statistics;  // of the training tasks, for the record
 
@@ -80,7 +82,7 @@ struct LearnedSampler {
   }
   // The step size that it was trained for, on such a task; 0 when it leaves that to others.
   double step_size(const TaskStatistics& task) const {
-    return step_size_times_gradient_rms / task.gradient_rms;
+    return std::min(step_size_times_gradient_rms / task.gradient_rms, largest_step_size);
   }
 };
 

@@ -82,10 +82,10 @@ struct CoordinateNetOp {
     for (int m = 0; m <= net.wrt_count; ++m) y[m] = made[m];
     net::forward<T>(net, weights, stretch.in, y, net::block, scratch);
     for (int m = 0; m <= net.wrt_count; ++m)
-      runs.pieces(stretch.at, stretch.n,
-                  [&](std::int64_t at, std::int64_t position, std::int64_t count) {
-                    std::copy_n(made[m] + position, count, out + runs.output_offset(m, at));
-                  });
+      runs.output_pieces(stretch.at, stretch.n,
+                         [&](std::int64_t at, std::int64_t position, std::int64_t count) {
+                           std::copy_n(made[m] + position, count, out + runs.output_offset(m, at));
+                         });
   }
 
   static Value compose(const Composition& c) {
@@ -97,8 +97,7 @@ struct CoordinateNetOp {
     const auto x = a.inputs.subspan(1);
     if (input == 0) return coordinate_net_weights_gradient(a.x(0), a.dy, x, attrs);
     const bool only_value = attrs.wrt.empty() || attrs.activation == "relu";
-    const Value by_input =
-        only_value ? value_gradient(a, input - 1) : whole_gradient(a, input - 1);
+    const Value by_input = only_value ? value_gradient(a, input - 1) : whole_gradient(a, input - 1);
     return sum_to(by_input, a.x(input).shape());
   }
   // Of the value and the derivatives.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -129,7 +130,14 @@ class TextScan {
     while (end < text_.size() && is_word(text_[end])) ++end;
     word_ = text_.substr(at_, end - at_);
     word_line_ = line_;
-    if (depth_ == 0 && word_ == "format_version") lines_.format_version = line_;
+    if (depth_ > 0) return;
+    if (word_ == "format_version") {
+      lines_.format_version = line_;
+    } else if (lines_.first_field.empty() && std::isalpha(static_cast<unsigned char>(word_[0]))) {
+      lines_.first_field = word_;
+      while (end < text_.size() && (text_[end] == ':' || text_[end] == ' ')) ++end;
+      lines_.first_is_text = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
+    }
   }
 
   // A message opens: `word {`, or one of `word: [{`, where all but the first stand where they open.
@@ -143,6 +151,8 @@ class TextScan {
         lines_.bodies.emplace_back();
       } else if (word_ == "metadata") {
         lines_.metadata.push_back(line);
+      } else if (word_ == "sizes") {
+        lines_.sizes.push_back(line);
       } else {
         enter(lines_.main, line);
       }
@@ -224,8 +234,8 @@ Form check_form(Source& source, Lines& lines) {
     load_error(source.place(), "the file is cut off: {} bytes of a binary graph", bytes.size());
   for (const Signature& signature : signatures)
     if (bytes.starts_with(signature.bytes))
-      load_error(source.place(), "this looks like {}, not like a graph; the file begins with {}",
-                 signature.what, first_bytes(bytes));
+      load_error(source.place(), "this looks like {}, not like {}; the file begins with {}",
+                 signature.what, source.what, first_bytes(bytes));
   if (is_bare_message(bytes))
     load_error(source.place(),
                "this looks like a bare protobuf message: a binary graph needs Whorl's container, "

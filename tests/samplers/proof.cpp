@@ -1,0 +1,187 @@
+#include "samplers/proof.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "engine/ops.hpp"
+#include "errors.hpp"
+#include "samplers/dynamics.hpp"
+#include "samplers/learned.hpp"
+
+namespace whorl {
+
+namespace {
+
+std::string text(const Proof& proof) {
+  std::string result;
+  for (const Check& check : proof.checks)
+    result += fmt::format("\n  {:13} {:10.3g} {:8.3g}  {:9} {}", check.name, check.value,
+                          check.limit, name(check.verdict), check.explanation);
+  return result;
+}
+
+// All six checks apply and pass. Two of them are statistical, so this is two statistical asserts.
+void require_proven(std::string_view sampler, const Dynamics& dynamics,
+                    const ProofOptions& options = {}) {
+  const Proof proof = prove(dynamics, options);
+  BOOST_TEST_MESSAGE(sampler << text(proof));
+  for (const Check& check : proof.checks)
+    BOOST_TEST((check.verdict == Verdict::passed), sampler << text(proof));
+  BOOST_TEST(proof.checks.size() == 6u);
+  BOOST_TEST(proof.false_alarm == 1e-8);
+}
+
+// alpha, beta and c all in play.
+LearnedSampler networks(std::string activation, std::vector<std::int64_t> hidden) {
+  LearnedSampler sampler;
+  sampler.curl.inputs.resize(2);
+  sampler.diffusion.inputs.resize(3);
+  sampler.curl.activation = sampler.diffusion.activation = activation;
+  sampler.curl.hidden = sampler.diffusion.hidden = hidden;
+  sampler.diffusion.transform = Transform::softplus;
+  sampler.alpha = 0.3;
+  sampler.beta = 0.5;
+  sampler.c = 0.2;
+  draw_weights(sampler, 1);
+  return sampler;
+}
+
+// D[position] = 0.3 + sigmoid(theta): a preconditioner that follows the position.
+Dynamics moving_preconditioner() {
+  return {{}, [](StepBuilder&, const Point& point) {
+            return Matrices{{}, {{"position", 0.3 + sigmoid(point.variables.at("position"))}}};
+          }};
+}
+
+// A curl and a diffusion that look at everything that they may look at.
+Dynamics energy_dependent() {
+  return {{{"momentum"}}, [](StepBuilder&, const Point& point) {
+            const Value p = point.variables.at("momentum"), x = point.variables.at("position");
+            const Value q = 1 + 0.5 * tanh(0.4 * point.energy - 0.6 * p + 0.3 * x);
+            const Value d = softplus(0.5 * p + 0.3 * point.gradient - 0.2 * point.energy);
+            return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
+          }};
+}
+
+Dynamics with_kinetic(
+    std::function<Value(const std::map<std::string, Value, std::less<>>&)> kinetic) {
+  Dynamics dynamics = energy_dependent();
+  dynamics.kinetic = std::move(kinetic);
+  return dynamics;
+}
+
+// The right recipe with one variable's terms changed.
+Recipe changed(const Dynamics& dynamics, std::size_t variable, std::function<void(Terms&)> change) {
+  Recipe recipe = complete_recipe(dynamics);
+  const auto right = recipe.terms;
+  recipe.terms = [=](StepBuilder& step, const State& state, std::size_t k) {
+    Terms terms = right(step, state, k);
+    if (k == variable) change(terms);
+    return terms;
+  };
+  return recipe;
+}
+
+const ProofOptions quick{.sizes = {1, 2}, .points = 50, .draws = 5000};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(proof)
+
+BOOST_AUTO_TEST_CASE(samplers_known_by_name_are_proven) {
+  require_proven("sgld", sgld_dynamics());
+  require_proven("sghmc", sghmc_dynamics(1));
+  require_proven("sghmc, euler", sghmc_dynamics(3), {.integrator = Integrator::euler});
+  require_proven("sgnht", sgnht_dynamics(1));
+  require_proven("sgnht, each coordinate", sgnht_dynamics(0.5, true));
+}
+
+BOOST_AUTO_TEST_CASE(learned_samplers_are_proven) {
+  require_proven("tanh", learned_dynamics(networks("tanh", {10})));
+  require_proven("softplus", learned_dynamics(networks("softplus", {10})));
+  require_proven("relu", learned_dynamics(networks("relu", {10, 10})));
+}
+
+BOOST_AUTO_TEST_CASE(clamps_and_kinks_are_proven_by_the_differences_that_avoid_them) {
+  LearnedSampler sampler = networks("relu", {40, 40});
+  sampler.diffusion.transform = Transform::absolute;
+  sampler.curl.scale = sampler.diffusion.scale = 5;
+  sampler.alpha = sampler.beta = sampler.c = 0;
+  sampler.curl.low = -0.5, sampler.curl.high = 0.5;
+  sampler.diffusion.low = 0, sampler.diffusion.high = 1;
+  require_proven("clamped", learned_dynamics(sampler));
+}
+
+BOOST_AUTO_TEST_CASE(dynamics_written_by_hand_are_proven) {
+  require_proven("moving preconditioner", moving_preconditioner());
+  require_proven("energy dependent", energy_dependent());
+}
+
+BOOST_AUTO_TEST_CASE(a_mass_is_part_of_the_law_that_momenta_are_drawn_from) {
+  require_proven("mass", with_kinetic([](const auto& z) {
+                   return 0.1 * sum(square(z.at("momentum") - 0.7));
+                 }));
+}
+
+BOOST_AUTO_TEST_CASE(without_exact_draws_the_statistical_checks_are_skipped_with_the_reason) {
+  const Proof proof = prove(
+      with_kinetic([](const auto& z) { return sum(sqrt(1 + square(z.at("momentum")))); }), quick);
+  BOOST_TEST(proof.holds(), text(proof));
+  BOOST_TEST(proof.false_alarm == 0);
+  for (const char* name : {"correction", "stationarity", "diffusion", "curl"})
+    BOOST_TEST((proof.check(name).verdict == Verdict::passed), text(proof));
+  for (const char* name : {"generator", "step"}) {
+    BOOST_TEST((proof.check(name).verdict == Verdict::skipped));
+    BOOST_TEST(proof.check(name).explanation ==
+               "no exact draws: H - U is not a positive quadratic function of the variables alone");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(where_kinks_are_everywhere_nothing_is_concluded) {
+  const Dynamics rough{
+      {}, [](StepBuilder&, const Point& point) {
+        return Matrices{{}, {{"position", abs(sin(9e3 * point.variables.at("position")))}}};
+      }};
+  const Proof proof = prove(rough, quick);
+  BOOST_TEST((proof.check("correction").verdict == Verdict::undecided), text(proof));
+  BOOST_TEST(!proof.holds());
+}
+
+BOOST_AUTO_TEST_CASE(a_negative_diffusion_is_seen) {
+  const Dynamics dynamics = sghmc_dynamics(1);
+  const Proof proof =
+      prove(dynamics, changed(dynamics, 1, [](Terms& t) { t.diffusion = -t.diffusion; }), quick);
+  BOOST_TEST((proof.check("diffusion").verdict == Verdict::failed), text(proof));
+  BOOST_TEST(proof.check("diffusion").value == -1);
+  // The step takes the root of a negative number: not a number is a failure, too.
+  BOOST_TEST((proof.check("step").verdict == Verdict::failed), text(proof));
+}
+
+BOOST_AUTO_TEST_CASE(a_curl_that_is_not_antisymmetric_is_seen) {
+  const Dynamics dynamics = sghmc_dynamics(1);
+  const Proof proof =
+      prove(dynamics, changed(dynamics, 0, [](Terms& t) { t.force = 1.01 * t.force; }), quick);
+  for (const char* name : {"curl", "stationarity"})
+    BOOST_TEST((proof.check(name).verdict == Verdict::failed), text(proof));
+  // D and Q themselves are right.
+  BOOST_TEST((proof.check("correction").verdict == Verdict::passed), text(proof));
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_is_not_finite_is_a_failure) {
+  const Dynamics dynamics = energy_dependent();
+  const Proof proof =
+      prove(dynamics,
+            changed(dynamics, 1, [](Terms& t) { t.correction = log(-abs(t.correction)); }), quick);
+  for (const char* name : {"correction", "generator", "step"})
+    BOOST_TEST((proof.check(name).verdict == Verdict::failed), text(proof));
+}
+
+BOOST_AUTO_TEST_CASE(options_without_sense_are_refused) {
+  BOOST_TEST(testing::error_text([] { prove(sgld_dynamics(), {.sizes = {}}); }) ==
+             "[proof] expected at least one size, one point and 1000 draws: 0, 200 and 100000");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace whorl
