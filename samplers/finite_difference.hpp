@@ -9,9 +9,9 @@
 //
 // A quotient of differences that are near round-off says nothing, and 0/0 is no number. Where a
 // network's input x changed by no more than 64 ulp of 1 + |x|, the exact Gamma stands instead, so
-// no coordinate is ever moved by a wrong number; so it does in a chain's first step, which has no
-// past. The statistic `fallbacks` counts such coordinates of both corrections, without the first
-// step's. In single precision a large raw energy falls back often; a standardised one does not.
+// no coordinate is ever moved by a wrong number. The statistic `fallbacks` counts such coordinates
+// of both corrections. In a chain's first step, which has no past, Gamma_p is exact and not
+// counted. In single precision a large energy often does not change at all in a step.
 //
 // It is a way to repeat published runs. Exact derivatives are evaluated beside the quotients, so
 // it is slower than the exact step, and its bias is larger by a term that vanishes with eta.
