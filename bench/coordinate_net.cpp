@@ -180,18 +180,30 @@ int main() {
          best(50, [&] { gradient_by_hand(w, pu, pp, dy.data<float>(), sums.data()); }));
 
   fmt::print("one chain, other networks\n");
-  const Tensor u1 = normals({1, 1}, 1), p1 = normals({1, dims}, 2), dy1 = normals({3, 1, dims}, 3);
+  constexpr std::int64_t few = 4096;
+  const Tensor u1 = normals({1, 1}, 1), p1 = normals({1, few}, 2), dy1 = normals({3, 1, few}, 3);
   for (const char* activation : {"relu", "tanh", "softplus"})
     for (const std::vector<std::int64_t>& widths :
-         {std::vector<std::int64_t>{hidden}, std::vector<std::int64_t>{hidden, hidden}}) {
+         {std::vector<std::int64_t>{10}, {40}, {10, 10}, {40, 40}}) {
       const Tensor all = normals({coordinate_net_weights(2, widths)}, 5);
       Prepared one(forward, {all, u1, p1}, net_attributes(forward, activation, widths));
       Prepared two(gradient, {all, dy1, u1, p1}, net_attributes(gradient, activation, widths));
-      const std::string name = fmt::format("{}, {} of {} units", activation,
-                                           widths.size() == 1 ? "one layer" : "two layers", hidden);
-      report(name, best(100, [&] { one.run(); }), dims);
-      report(name + ", by the weights", best(100, [&] { two.run(); }), dims);
+      const std::string name =
+          fmt::format("{}, {} of {} units", activation,
+                      widths.size() == 1 ? "one layer" : "two layers", widths[0]);
+      report(name, best(300, [&] { one.run(); }), few);
+      report(name + ", by the weights", best(300, [&] { two.run(); }), few);
     }
+
+  fmt::print("50 chains of 20 coordinates, relu\n");
+  const Tensor u2 = normals({50, 1}, 1), p2 = normals({50, 20}, 2), dy2 = normals({3, 50, 20}, 3);
+  for (const std::int64_t width : {10, 40}) {
+    const Tensor all = normals({coordinate_net_weights(2, {width})}, 5);
+    Prepared one(forward, {all, u2, p2}, net_attributes(forward, "relu", {width}));
+    Prepared two(gradient, {all, dy2, u2, p2}, net_attributes(gradient, "relu", {width}));
+    report(fmt::format("{} units", width), best(1000, [&] { one.run(); }), 1000);
+    report(fmt::format("{} units, by the weights", width), best(1000, [&] { two.run(); }), 1000);
+  }
 
   // Both ways must agree, or the times mean nothing.
   by_hand(w, pu, pp, y.data());

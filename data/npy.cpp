@@ -8,9 +8,9 @@
 #include <cstring>
 #include <limits>
 
-#include "data/file.hpp"
 #include "data/npy_header.hpp"
 #include "engine/error.hpp"
+#include "engine/file.hpp"
 
 namespace whorl {
 

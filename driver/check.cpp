@@ -45,7 +45,7 @@ Facts gather(const Graph& graph, const Arguments& arguments) {
   facts.threads = arguments.threads();
   if (graph.outputs().empty()) return facts;
   const auto plan = compile_within_budget(graph, arguments);
-  for (const Step& step : plan->steps) facts.flops += step.flops;
+  for (const PlanStep& step : plan->steps) facts.flops += step.flops;
   facts.steps = plan->steps.size();
   facts.memory = plan->memory_bytes(static_cast<int>(facts.threads));
   return facts;

@@ -15,6 +15,8 @@ Command check_command();
 Command show_command();
 Command run_command();
 Command grad_command();
+Command train_command();
+Command sample_command();
 Command ops_command();
 
 // In the order of help.
@@ -27,6 +29,10 @@ Graph load_with_notes(const Arguments& arguments, const Output& output);
 // and the random feeds of a run are more than --memory-budget.
 std::shared_ptr<const Plan> compile_within_budget(const Graph& graph, const Arguments& arguments,
                                                   std::int64_t feed_bytes = 0);
+
+// Variables of the environment that tell MKL and OpenMP how to compute would change speed or bits
+// behind our back: they are removed, with a note.
+void override_environment(const Output& output);
 
 // The node that a user means by a name: an output's, or else a node's own. Throws a usage Error
 // that offers the nearest name.

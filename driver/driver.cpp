@@ -10,6 +10,7 @@
 #include <new>
 
 #include "driver/commands.hpp"
+#include "driver/interruption.hpp"
 #include "engine/attributes.hpp"
 #include "engine/compile.hpp"
 #include "engine/error.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 std::string main_help() {
   std::string text =
-      "whorl checks, differentiates and runs dataflow graphs.\n\n"
+      "whorl checks, differentiates, runs and samples dataflow graphs.\n\n"
       "whorl COMMAND [arguments] [options]\n\nCommands:\n";
   for (const Command& command : all_commands())
     text += fmt::format("  {:<14} {}\n", synopsis(command), command.summary);
@@ -33,9 +34,11 @@ std::string main_help() {
          "Example: the energy of one chain, its gradient, and both for four chains at once\n"
          "  whorl check energy.pbtxt\n"
          "  whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb\n"
-         "  whorl run gradient.pb --chains 4 --random-feeds\n\n"
+         "  whorl run gradient.pb --chains 4 --random-feeds\n"
+         "and draws from the law that it stands for\n"
+         "  whorl sample energy.pbtxt --data d.csv --step-size 0.02\n\n"
          "Exit codes: 0 done, 1 a bug in Whorl, 2 usage, 3 graph, 4 data, 6 input or output,\n"
-         "7 a number that is not finite, 8 out of memory\n";
+         "7 a number that is not finite, 8 out of memory, 130 stopped by Ctrl-C after saving\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -85,8 +88,9 @@ void fill_standard_descriptors() {
 }  // namespace
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands{check_command(), show_command(), run_command(),
-                                             grad_command(), ops_command()};
+  static const std::vector<Command> commands{check_command(), show_command(),  run_command(),
+                                             grad_command(),  train_command(), sample_command(),
+                                             ops_command()};
   return commands;
 }
 
@@ -111,6 +115,14 @@ std::shared_ptr<const Plan> compile_within_budget(const Graph& graph, const Argu
          feed_bytes > 0 ? " and the random feeds need" : " needs", bytes, threads,
          threads == 1 ? "" : "s", budget);
   return plan;
+}
+
+void override_environment(const Output& output) {
+  for (const char* name : {"MKL_NUM_THREADS", "OMP_NUM_THREADS", "MKL_CBWR"}) {
+    if (::getenv(name) == nullptr) continue;
+    ::unsetenv(name);
+    output.note(fmt::format("{} is set and was ignored: Whorl decides this itself", name));
+  }
 }
 
 NodeId named_node(const Graph& graph, std::string_view where, std::string_view option,
@@ -139,7 +151,10 @@ int run_driver(int argc, char** argv) {
     output.flush();
     return EXIT_SUCCESS;
   } catch (const Error& error) {
-    return report(error.what(), exit_code(error.kind()));
+    const int code = error.kind() == ErrorKind::cancelled && Interruption::signal() != 0
+                         ? 128 + Interruption::signal()
+                         : exit_code(error.kind());
+    return report(error.what(), code);
   } catch (const std::bad_alloc&) {
     return report("[memory] the machine has no more memory to give", exit_code(ErrorKind::memory));
   } catch (const std::exception& error) {

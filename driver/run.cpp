@@ -1,6 +1,4 @@
 // whorl run: feeds a graph, runs it, and shows or stores what comes out.
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,15 +14,6 @@
 namespace whorl::driver {
 
 namespace {
-
-// Variables that tell MKL and OpenMP how to compute would change speed or bits behind our back.
-void override_environment(const Output& output) {
-  for (const char* name : {"MKL_NUM_THREADS", "OMP_NUM_THREADS", "MKL_CBWR"}) {
-    if (::getenv(name) == nullptr) continue;
-    ::unsetenv(name);
-    output.note(fmt::format("{} is set and was ignored: Whorl decides this itself", name));
-  }
-}
 
 // What became of an output: a file, or "" for one that is printed in full.
 using Fetches = std::vector<std::pair<std::string, std::string>>;

@@ -1,8 +1,8 @@
 // whorl show: a graph as text, or as a picture for Graphviz.
-#include "data/file.hpp"
 #include "driver/commands.hpp"
 #include "driver/json.hpp"
 #include "engine/algorithms.hpp"
+#include "engine/file.hpp"
 #include "engine/passes.hpp"
 
 namespace whorl::driver {

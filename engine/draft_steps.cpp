@@ -79,7 +79,7 @@ class Drafter {
 
   void add_loop(std::uint32_t g) {
     const Group& group = grouping_.groups[g];
-    Draft draft{Step::Kind::loop, g, 0, 0, {}, {}, {}, group.nodes.back()};
+    Draft draft{PlanStep::Kind::loop, g, 0, 0, {}, {}, {}, group.nodes.back()};
     for (NodeId id : group.nodes) {
       const auto inputs = graph_.inputs(id);
       for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -99,7 +99,7 @@ class Drafter {
   }
 
   void add_single(NodeId id) {
-    Draft draft{Step::Kind::single, 0, id, 0, {}, {}, {}, id};
+    Draft draft{PlanStep::Kind::single, 0, id, 0, {}, {}, {}, id};
     for (NodeId in : graph_.inputs(id)) read(draft, in);
     drafts_.materialised[id] = 1;
     write(draft, id);
@@ -119,7 +119,7 @@ class Drafter {
       if (direct) {
         taken[root] = 1;
       } else if (graph_.type(id).elements() > 0) {
-        drafts_.list.push_back({Step::Kind::copy, 0, id, i, {root}, {}, {}, last});
+        drafts_.list.push_back({PlanStep::Kind::copy, 0, id, i, {root}, {}, {}, last});
       }
     }
   }

@@ -137,7 +137,7 @@ struct Executor::Impl {
   }
 
   void run_serial(std::uint32_t at, PartRunner& serial) {
-    const Step& step = plan->steps[at];
+    const PlanStep& step = plan->steps[at];
     for (std::uint32_t part = 0; part < step.parts; ++part) {
       if (is_cancelled()) return;
       serial.run(step, part);
@@ -236,7 +236,7 @@ std::int64_t Executor::memory_bytes() const {
 std::vector<StepProfile> Executor::profile() const {
   std::vector<StepProfile> result;
   for (std::size_t at = 0; at < impl_->plan->steps.size(); ++at) {
-    const Step& step = impl_->plan->steps[at];
+    const PlanStep& step = impl_->plan->steps[at];
     result.push_back(
         {impl_->plan->step_name(step), impl_->seconds[at], step.bytes, step.flops, impl_->runs});
   }

@@ -113,11 +113,11 @@ class PlanMaker {
 
   void add_step(const Draft& draft) {
     switch (draft.kind) {
-      case Step::Kind::loop:
+      case PlanStep::Kind::loop:
         return add_loop(draft);
-      case Step::Kind::single:
+      case PlanStep::Kind::single:
         return add_single(draft.node);
-      case Step::Kind::copy:
+      case PlanStep::Kind::copy:
         return add_copy(draft);
     }
   }
@@ -126,7 +126,7 @@ class PlanMaker {
     const std::int64_t bytes = graph_.type(draft.node).bytes();
     plan_->copies.push_back(
         {stored(draft.node, false), {plan_->outputs[draft.output].slot, 0, 0}, bytes});
-    Step step{Step::Kind::copy, static_cast<std::uint32_t>(plan_->copies.size() - 1)};
+    PlanStep step{PlanStep::Kind::copy, static_cast<std::uint32_t>(plan_->copies.size() - 1)};
     step.bytes = 2.0 * static_cast<double>(bytes);
     step.nanoseconds = step.bytes / bytes_per_nanosecond;
     plan_->steps.push_back(step);
@@ -148,7 +148,7 @@ class PlanMaker {
     single.node = id;
     plan_->max_inputs = std::max(plan_->max_inputs, single.inputs.size());
 
-    Step step{Step::Kind::single, static_cast<std::uint32_t>(plan_->singles.size())};
+    PlanStep step{PlanStep::Kind::single, static_cast<std::uint32_t>(plan_->singles.size())};
     step.flops = op.flops(single.site);
     step.bytes = static_cast<double>(graph_.type(id).bytes());
     for (const Type& type : single.site.in) step.bytes += static_cast<double>(type.bytes());
@@ -171,7 +171,7 @@ class PlanMaker {
     Loop loop;
     loop.elements = group.elements;
     loop.row = group.row;
-    Step step{Step::Kind::loop, static_cast<std::uint32_t>(plan_->loops.size())};
+    PlanStep step{PlanStep::Kind::loop, static_cast<std::uint32_t>(plan_->loops.size())};
     LoopTemporaries temporaries(*this, group, draft.group);
     double nanoseconds = 0;
     std::unordered_map<NodeId, Operand> made;
@@ -308,7 +308,7 @@ class PlanMaker {
   };
 
   // Parts of a loop: whole rows when rows are short, pieces of one row when they are long.
-  void cut(Loop& loop, Step& step, double nanoseconds_each) {
+  void cut(Loop& loop, PlanStep& step, double nanoseconds_each) {
     const double wanted = part_nanoseconds / nanoseconds_each;
     const std::int64_t rows = loop.elements / loop.row;
     if (loop.row <= sum_piece) {
@@ -338,7 +338,7 @@ class PlanMaker {
   void add_stages(const std::vector<std::uint32_t>& order) {
     std::vector<std::uint32_t> stage_of(drafts_->list.size(), 0);
     for (std::uint32_t at = 0; at < order.size(); ++at) {
-      const Step& step = plan_->steps[at];
+      const PlanStep& step = plan_->steps[at];
       const bool heavy = step.nanoseconds >= parallel_nanoseconds / 2;
       const auto current = static_cast<std::uint32_t>(plan_->stages.size());
       bool joins = heavy && heavy_stage_ && current > 0;

@@ -19,14 +19,14 @@ class PartRunner {
   PartRunner(const Plan& plan, char* const* slots, char* temporaries, const void** wide_inputs)
       : plan_(plan), slots_(slots), temporaries_(temporaries), wide_inputs_(wide_inputs) {}
 
-  void run(const Step& step, std::uint32_t part) {
+  void run(const PlanStep& step, std::uint32_t part) {
     try {
       switch (step.kind) {
-        case Step::Kind::loop:
+        case PlanStep::Kind::loop:
           return run_loop(plan_.loops[step.index], step, part);
-        case Step::Kind::single:
+        case PlanStep::Kind::single:
           return run_single(plan_.singles[step.index], step, part);
-        case Step::Kind::copy:
+        case PlanStep::Kind::copy:
           return run_copy(plan_.copies[step.index]);
       }
     } catch (const Error& error) {
@@ -34,10 +34,10 @@ class PartRunner {
     }
   }
 
-  void finish(const Step& step) {
+  void finish(const PlanStep& step) {
     try {
-      if (step.kind == Step::Kind::loop) finish_loop(plan_.loops[step.index], step);
-      if (step.kind == Step::Kind::single) finish_single(plan_.singles[step.index], step);
+      if (step.kind == PlanStep::Kind::loop) finish_loop(plan_.loops[step.index], step);
+      if (step.kind == PlanStep::Kind::single) finish_single(plan_.singles[step.index], step);
     } catch (const Error& error) {
       throw run_error(plan_.graph, node_, error);
     }
@@ -56,7 +56,7 @@ class PartRunner {
     std::memcpy(address(copy.output), address(copy.input), static_cast<std::size_t>(copy.bytes));
   }
 
-  Call call_of(const Single& single, const Step& step,
+  Call call_of(const Single& single, const PlanStep& step,
                std::array<const void*, stack_inputs>& local) {
     const void** inputs = single.inputs.size() <= stack_inputs ? local.data() : wide_inputs_;
     for (std::size_t i = 0; i < single.inputs.size(); ++i) inputs[i] = address(single.inputs[i]);
@@ -64,14 +64,14 @@ class PartRunner {
     return {&single.site, inputs, address(single.output), scratch};
   }
 
-  void finish_single(const Single& single, const Step& step) {
+  void finish_single(const Single& single, const PlanStep& step) {
     if (single.finish == nullptr) return;
     node_ = single.node;
     std::array<const void*, stack_inputs> local;
     single.finish(call_of(single, step, local));
   }
 
-  void run_single(const Single& single, const Step& step, std::uint32_t part) {
+  void run_single(const Single& single, const PlanStep& step, std::uint32_t part) {
     node_ = single.node;
     std::array<const void*, stack_inputs> local;
     const Call call = call_of(single, step, local);
@@ -88,7 +88,7 @@ class PartRunner {
     instruction.kernel({&instruction.site, inputs, address(instruction.output, begin), begin, n});
   }
 
-  void run_loop(const Loop& loop, const Step& step, std::uint32_t part) {
+  void run_loop(const Loop& loop, const PlanStep& step, std::uint32_t part) {
     for (const Instruction& instruction : loop.prologue) execute(instruction, 0, loop.tile);
     std::int64_t begin = part * loop.elements_per_part;
     std::int64_t end = std::min(begin + loop.elements_per_part, loop.elements);
@@ -133,7 +133,7 @@ class PartRunner {
   }
 
   // One piece of one row, or all of a row of one piece.
-  void run_piece(const Loop& loop, const Step& step, std::int64_t begin, std::int64_t end) {
+  void run_piece(const Loop& loop, const PlanStep& step, std::int64_t begin, std::int64_t end) {
     std::array<double, max_sinks> total{};
     for (std::int64_t at = begin; at < end; at += loop.tile) {
       const std::int64_t n = std::min(loop.tile, end - at);
@@ -170,11 +170,11 @@ class PartRunner {
       *static_cast<double*>(to) = total;
     }
   }
-  double* piece_totals(const Sink& sink, const Step& step) const {
+  double* piece_totals(const Sink& sink, const PlanStep& step) const {
     return reinterpret_cast<double*>(slots_[step.scratch] + sink.scratch);
   }
 
-  void finish_loop(const Loop& loop, const Step& step) {
+  void finish_loop(const Loop& loop, const PlanStep& step) {
     if (loop.row <= sum_piece) return;
     const std::int64_t rows = loop.elements / loop.row;
     const std::int64_t pieces = (loop.row + sum_piece - 1) / sum_piece;

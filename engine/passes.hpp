@@ -45,6 +45,10 @@ Graph remove_dead(const Graph& graph);       // nodes that no output needs (inpu
 Graph fold_constants(const Graph& graph);    // nodes whose inputs are all known
 Graph simplify_algebra(const Graph& graph);  // x*1, double negation, reshape of reshape, ...
 Graph merge_common(const Graph& graph);      // equal ops on equal inputs become one
+// coordinate_net nodes that differ in `wrt` only become one node with the union, narrow inputs are
+// not repeated, and dead nodes go. It keeps every stop_gradient: run it on a step before that is
+// differentiated by the weights, and the weights' gradient is one node for all derivatives, too.
+Graph merge_nets(const Graph& graph);
 
 // The graph for `size` chains at once: the named inputs get a leading axis of that size, and so
 // does everything that depends on them; random nodes draw separately for each chain. Outputs that

@@ -38,7 +38,7 @@ class Placement {
   const Draft& draft(std::uint32_t at) const { return drafts_.list[order_[at]]; }
 
   void take(std::uint32_t at, std::uint32_t stage) {
-    if (plan_.steps[at].kind == Step::Kind::loop) index(plan_.loops[plan_.steps[at].index]);
+    if (plan_.steps[at].kind == PlanStep::Kind::loop) index(plan_.loops[plan_.steps[at].index]);
     for (NodeId id : draft(at).writes) {
       Slot& slot = plan_.slots[slot_of_[id]];
       if (slot.kind != Slot::Kind::arena) continue;
@@ -71,9 +71,9 @@ class Placement {
   // A value that loop `at` reads for the last time, element by element, and not after it has made
   // `id`: `id` can be written over it. Returns `id` itself when there is none.
   NodeId in_place_of(NodeId id, std::uint32_t at, std::uint32_t stage) const {
-    const Step& step = plan_.steps[at];
+    const PlanStep& step = plan_.steps[at];
     // Loops that read very many values are small graphs, which are not worth the search.
-    if (step.kind != Step::Kind::loop || draft(at).reads.size() > 64) return id;
+    if (step.kind != PlanStep::Kind::loop || draft(at).reads.size() > 64) return id;
     for (NodeId candidate : draft(at).reads) {
       if (plan_.graph.op(candidate).is(Traits::source) || gone_[candidate]) continue;
       const Slot& slot = plan_.slots[slot_of_[candidate]];

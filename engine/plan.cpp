@@ -27,13 +27,13 @@ std::string loop_name(const Graph& graph, const Loop& loop) {
 
 }  // namespace
 
-std::string Plan::step_name(const Step& step) const {
+std::string Plan::step_name(const PlanStep& step) const {
   switch (step.kind) {
-    case Step::Kind::loop:
+    case PlanStep::Kind::loop:
       return loop_name(graph, loops[step.index]);
-    case Step::Kind::single:
+    case PlanStep::Kind::single:
       return node_name(graph, singles[step.index].node);
-    case Step::Kind::copy:
+    case PlanStep::Kind::copy:
       break;
   }
   const std::uint32_t slot = copies[step.index].output.slot;
@@ -44,7 +44,7 @@ std::string to_text(const Plan& plan) {
   std::string text;
   for (const Stage& stage : plan.stages) {
     for (std::uint32_t at = stage.first; at < stage.last; ++at) {
-      const Step& step = plan.steps[at];
+      const PlanStep& step = plan.steps[at];
       text +=
           fmt::format("{} {} [{} part{}]{}\n", at == stage.first ? "-" : " ", plan.step_name(step),
                       step.parts, step.parts == 1 ? "" : "s", stage.parallel ? " parallel" : "");

@@ -91,7 +91,7 @@ struct Copy {
   std::int64_t bytes = 0;
 };
 
-struct Step {
+struct PlanStep {
   enum class Kind { loop, single, copy };
   Kind kind = Kind::loop;
   std::uint32_t index = 0;  // into the plan's loops, singles or copies
@@ -121,7 +121,7 @@ class Plan {
   std::vector<Loop> loops;
   std::vector<Single> singles;
   std::vector<Copy> copies;
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   std::vector<Stage> stages;
   std::vector<Slot> slots;
   std::vector<Port> inputs;
@@ -138,7 +138,7 @@ class Plan {
     return arena_bytes + output_bytes + workers * temporary_bytes;
   }
   // "sum" or "exp+mul+add", or the node's name.
-  std::string step_name(const Step& step) const;
+  std::string step_name(const PlanStep& step) const;
 };
 
 // One line a step, for people and for tests.

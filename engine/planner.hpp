@@ -15,7 +15,7 @@ namespace whorl {
 
 // A step before it has an order or memory: what it reads and writes, as roots of values.
 struct Draft {
-  Step::Kind kind = Step::Kind::loop;
+  PlanStep::Kind kind = PlanStep::Kind::loop;
   std::uint32_t group = 0;   // of a loop
   NodeId node = 0;           // of a single
   std::uint32_t output = 0;  // of a copy: index of the graph's output

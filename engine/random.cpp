@@ -111,6 +111,72 @@ void fill(const RandomCoordinates& at, std::int64_t first, std::span<typename Dr
   }
 }
 
+// Counts through the blocks of one chain after the other.
+struct BlockCounter {
+  std::uint32_t block, chain, blocks;
+
+  void next() {
+    const bool last = ++block == blocks;
+    block = last ? 0 : block;
+    chain += last;
+  }
+};
+
+// Blocks of several chains side by side, for chains that are too short to fill the vectors alone.
+// Where chains are whole numbers of blocks, the blocks' numbers follow each other in `out`; where
+// they are not, the last block of each is cut.
+template <class Draw>
+void fill_short_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                     std::span<typename Draw::T> out) {
+  using T = typename Draw::T;
+  constexpr int lanes = 16;
+  constexpr std::int64_t each = Draw::per_block;
+  const Place where = place(at);
+  const std::int64_t blocks = (row + each - 1) / each, size = std::ssize(out);
+  std::int64_t element = begin % row;  // the next one's place in its chain
+  BlockCounter counter{static_cast<std::uint32_t>(element / each),
+                       at.chain + static_cast<std::uint32_t>(begin / row),
+                       static_cast<std::uint32_t>(blocks)};
+  for (std::int64_t done = 0; done < size;) {
+    std::uint32_t block[lanes], chain[lanes], words[4][lanes];
+    for (int i = 0; i < lanes; ++i, counter.next()) {
+      block[i] = counter.block;
+      chain[i] = counter.chain;
+    }
+    philox::blocks(where, block, chain, words);
+    if (row % each == 0 && element % each == 0 && size - done >= lanes * each) {
+      Draw::template make<lanes>(words, out.data() + done);
+      done += lanes * each;
+      continue;
+    }
+    T numbers[lanes * each];
+    Draw::template make<lanes>(words, numbers);
+    for (int i = 0; i < lanes && done < size; ++i) {
+      const std::int64_t from = element % each;
+      const std::int64_t count = std::min({each - from, row - element, size - done});
+      std::copy_n(numbers + i * each + from, count, out.data() + done);
+      done += count;
+      element = element + count == row ? 0 : element + count;
+    }
+  }
+}
+
+template <class Draw>
+void fill_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+               std::span<typename Draw::T> out) {
+  if (row <= 32 * Draw::per_block && row < static_cast<std::int64_t>(out.size()))
+    return fill_short_rows<Draw>(at, row, begin, out);
+  RandomCoordinates here = at;
+  for (std::int64_t done = 0; done < static_cast<std::int64_t>(out.size());) {
+    const std::int64_t element = (begin + done) % row;
+    const auto count = std::min<std::size_t>(static_cast<std::size_t>(row - element),
+                                             out.size() - static_cast<std::size_t>(done));
+    here.chain = at.chain + static_cast<std::uint32_t>((begin + done) / row);
+    fill<Draw>(here, element, out.subspan(static_cast<std::size_t>(done), count));
+    done += static_cast<std::int64_t>(count);
+  }
+}
+
 }  // namespace
 
 Philox::Words Philox::words(const Words& counter) const {
@@ -136,6 +202,27 @@ void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<flo
 template <>
 void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<double> out) {
   fill<UniformDouble>(at, first, out);
+}
+
+template <>
+void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                      std::span<float> out) {
+  fill_rows<NormalFloat>(at, row, begin, out);
+}
+template <>
+void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                      std::span<double> out) {
+  fill_rows<NormalDouble>(at, row, begin, out);
+}
+template <>
+void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                       std::span<float> out) {
+  fill_rows<UniformFloat>(at, row, begin, out);
+}
+template <>
+void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                       std::span<double> out) {
+  fill_rows<UniformDouble>(at, row, begin, out);
 }
 
 // Lemire 2019: the upper half of a 64-bit word times n is the result. It is fair once the lower

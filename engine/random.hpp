@@ -61,6 +61,15 @@ void fill_normal(const RandomCoordinates& at, std::int64_t first, std::span<T> o
 template <class T>
 void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<T> out);
 
+// Elements [begin, begin + out.size()) of an array whose rows are chains, at.chain and its
+// successors, of `row` elements each: the same numbers, made for many short chains at once.
+template <class T>
+void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                      std::span<T> out);
+template <class T>
+void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
+                       std::span<T> out);
+
 // One element.
 template <class T = double>
 T normal(const RandomCoordinates& at, std::int64_t element) {

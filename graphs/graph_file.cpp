@@ -1,21 +1,16 @@
 #include "graphs/graph_file.hpp"
 
-#include <fcntl.h>
 #include <google/protobuf/arena.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
+#include "engine/file.hpp"
 #include "graphs/file/container.hpp"
 #include "graphs/file/decode.hpp"
-#include "graphs/file/descriptor.hpp"
 #include "graphs/file/encode.hpp"
 #include "graphs/file/expand.hpp"
 #include "graphs/file/link.hpp"
+#include "graphs/file/sizes.hpp"
 #include "graphs/file/text.hpp"
 #include "graphs/graph.pb.h"
 
@@ -47,8 +42,7 @@ LoadLimits lowered(const LoadLimits& wanted) {
 void take_metadata(const file::Graph& message, const graphs::Lines& lines, const Source& source,
                    Graph& graph) {
   const auto check = [&](int line, std::string_view what, std::string_view text) {
-    if (!graphs::is_utf8(text))
-      graphs::load_error(source.place(line), "{} is not UTF-8 text", what);
+    if (!is_utf8(text)) graphs::load_error(source.place(line), "{} is not UTF-8 text", what);
   };
   check(0, "the name", message.name());
   if (message.has_name()) graph.metadata().emplace("name", message.name());
@@ -63,17 +57,22 @@ void take_metadata(const file::Graph& message, const graphs::Lines& lines, const
   }
 }
 
-Graph load(Source source, LoadReport* report) {
-  google::protobuf::Arena arena;  // a million nodes are freed at once
-  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
-  graphs::Lines lines;
+void parse(Source& source, file::Graph& message, graphs::Lines& lines) {
   if (graphs::check_form(source, lines) == graphs::Form::binary) {
     graphs::parse_container(source, message);
   } else {
     graphs::parse_text(source, message);
   }
+}
+
+Graph load(Source source, const LoadOptions& options) {
+  google::protobuf::Arena arena;  // a million nodes are freed at once
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::Lines lines;
+  source.sizes = options.sizes;
+  parse(source, message, lines);
   const graphs::Program program = graphs::link(message, lines, source);
-  Graph graph = graphs::expand(program, source, report);
+  Graph graph = graphs::expand(program, source, options.report);
   take_metadata(message, lines, source, graph);
   return graph;
 }
@@ -92,46 +91,39 @@ std::string checked_size(const Graph& graph, std::string bytes) {
   return bytes;
 }
 
-// Makes the new name of a finished file last, so that whoever looks sees the old file or the new.
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  static std::atomic<unsigned> counter{0};
-  const std::filesystem::path temporary =
-      fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), counter++);
-  const auto refuse = [&] {
-    const int fault = errno;
-    ::unlink(temporary.c_str());
-    fail(ErrorKind::io, "save", "{}: cannot be written: {}", path.string(), std::strerror(fault));
-  };
-  {
-    const graphs::Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!file) refuse();
-    for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t put = ::write(file.number(), bytes.data() + at, bytes.size() - at);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) refuse();
-      at += static_cast<std::size_t>(put);
-    }
-    if (::fsync(file.number()) != 0) refuse();
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) refuse();
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  const graphs::Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory) ::fsync(directory.number());
-}
-
 }  // namespace
 
 Graph load_graph(const std::filesystem::path& path, const LoadOptions& options) {
   const LoadLimits limits = lowered(options.limits);
   std::filesystem::path directory = options.directory;
   if (directory.empty()) directory = path.has_parent_path() ? path.parent_path() : ".";
-  return load({path.string(), directory, graphs::read_file(path, limits), limits}, options.report);
+  return load({path.string(), directory, graphs::read_file(path, limits), limits}, options);
 }
 
 Graph parse_graph(std::string bytes, std::string_view origin, const LoadOptions& options) {
   return load({std::string(origin), options.directory, std::move(bytes), lowered(options.limits)},
-              options.report);
+              options);
+}
+
+DeclaredSizes declared_sizes(const std::filesystem::path& path, const LoadLimits& limits) {
+  Source source{path.string(), {}, graphs::read_file(path, lowered(limits)), lowered(limits)};
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
+  graphs::Lines lines;
+  parse(source, message, lines);
+  graphs::take_sizes(message, lines, source);
+  DeclaredSizes result{source.sizes, {}};
+  for (int i = 0; i < message.inputs_size(); ++i) {
+    const file::Input& input = message.inputs(i);
+    graphs::located(
+        source.place(graphs::line_at(lines.main.inputs, static_cast<std::size_t>(i))),
+        [&] { return fmt::format("input '{}'", input.name()); },
+        [&] {
+          const auto type = graphs::split_type(input.type(), source.limits);
+          result.inputs[input.name()].assign(type.dimensions.begin(), type.dimensions.end());
+        });
+  }
+  return result;
 }
 
 std::string to_pbtxt(const Graph& graph) {
@@ -152,9 +144,9 @@ std::string to_binary(const Graph& graph) {
 
 void save_graph(const Graph& graph, const std::filesystem::path& path) {
   if (path.extension() == ".pb") {
-    write_file(path, to_binary(graph));
+    write_file("save", path.string(), to_binary(graph));
   } else if (path.extension() == ".pbtxt") {
-    write_file(path, to_pbtxt(graph));
+    write_file("save", path.string(), to_pbtxt(graph));
   } else {
     fail(ErrorKind::usage, "save", "{}: the name of a graph file ends in .pbtxt or .pb",
          path.string());
@@ -165,9 +157,7 @@ std::string canonical_hash(const Graph& graph) {
   google::protobuf::Arena arena;
   auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
   graphs::encode(graph, graphs::Style::compact, message);
-  const std::string payload = graphs::payload_of(message);
-  const XXH128_hash_t hash = XXH3_128bits(payload.data(), payload.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return graphs::hash_of(message);
 }
 
 }  // namespace whorl

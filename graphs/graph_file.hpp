@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,12 +54,22 @@ struct LoadOptions {
   // Where external tensors may lie. load_graph takes the file's own directory when it is empty;
   // parse_graph then refuses external tensors.
   std::filesystem::path directory = {};
+  // Values of the file's named sizes, instead of its own. An unknown name is a graph Error.
+  std::map<std::string, std::int64_t> sizes = {};
 };
 
 // Text or binary is decided by the content. A file that cannot be read is an io Error.
 Graph load_graph(const std::filesystem::path& path, const LoadOptions& options = {});
 // `origin` stands for the file in messages.
 Graph parse_graph(std::string bytes, std::string_view origin, const LoadOptions& options = {});
+
+// The named sizes of a file: their values, and the dimensions of its inputs as they are written,
+// such as {"rows", "3"}. Of a file that is not a graph, a graph Error.
+struct DeclaredSizes {
+  std::map<std::string, std::int64_t> values;
+  std::map<std::string, std::vector<std::string>> inputs;
+};
+DeclaredSizes declared_sizes(const std::filesystem::path& path, const LoadLimits& limits = {});
 
 // Text for .pbtxt, binary for .pb; another extension is a usage Error. The file appears whole or
 // not at all. A graph that load_graph would refuse for its size or its names is refused here.

@@ -12,31 +12,32 @@ namespace whorl {
 
 namespace {
 
-void fill_start(const Start& start, std::uint64_t seed, std::uint32_t stream, Tensor& values) {
-  const std::int64_t chains = values.shape()[0], size = values.elements() / chains;
-  dispatch(values.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      for (std::int64_t chain = 0; chain < chains; ++chain) {
-        const RandomCoordinates at{seed, stream, 0, static_cast<std::uint32_t>(chain)};
-        const std::span<T> row(values.data<T>() + chain * size, static_cast<std::size_t>(size));
-        if (start.kind == Start::Kind::normal) fill_normal<T>(at, 0, row);
-        if (start.kind == Start::Kind::uniform) fill_uniform<T>(at, 0, row);
-        const double factor = start.kind == Start::Kind::constant ? 0
-                              : start.kind == Start::Kind::normal ? start.b
-                                                                  : start.b - start.a;
-        for (T& x : row) x = static_cast<T>(start.a + factor * x);
-      }
-    }
-  });
-}
-
 Tensor seed_tensor(std::uint64_t seed) {
   return Tensor::of<std::int32_t>(
       {2}, {static_cast<std::int32_t>(seed & 0xffffffffu), static_cast<std::int32_t>(seed >> 32)});
 }
 
 }  // namespace
+
+void fill_start(const Start& start, const RandomCoordinates& coordinates, Tensor& values) {
+  const std::int64_t chains = values.shape()[0], size = values.elements() / chains;
+  const double factor = start.kind == Start::Kind::constant ? 0
+                        : start.kind == Start::Kind::normal ? start.b
+                                                            : start.b - start.a;
+  const auto fill_rows = [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t chain = 0; chain < chains; ++chain) {
+      RandomCoordinates at = coordinates;
+      at.chain = static_cast<std::uint32_t>(chain);
+      const std::span<T> row(values.data<T>() + chain * size, static_cast<std::size_t>(size));
+      std::fill(row.begin(), row.end(), T(0));
+      if (start.kind == Start::Kind::normal) fill_normal<T>(at, 0, row);
+      if (start.kind == Start::Kind::uniform) fill_uniform<T>(at, 0, row);
+      for (T& x : row) x = static_cast<T>(start.a + factor * x);
+    }
+  };
+  values.dtype() == DType::f32 ? fill_rows(float{}) : fill_rows(double{});
+}
 
 struct Chains::Impl {
   // A state variable: what a run reads and what it writes, exchanged after the run.
@@ -65,8 +66,7 @@ struct Chains::Impl {
 
     for (std::size_t k = 0; k < sampler.state.size(); ++k) {
       const Type& type = graph.type(*graph.find(sampler.state[k].name));
-      slots.push_back({sampler.state[k], Tensor(type), Tensor(type),
-                       static_cast<std::uint32_t>(Streams::start + 256 * k)});
+      slots.push_back({sampler.state[k], Tensor(type), Tensor(type), start_stream(k)});
     }
     executor = std::make_unique<Executor>(compile(graph), ExecutorOptions{options.threads, false});
     step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
@@ -125,6 +125,20 @@ struct Chains::Impl {
          found ? graph.label(found->node) : std::string());
   }
 
+  // A run that stopped at a number, repeated by the plain interpreter: there the nodes have the
+  // names that the sampler gave them, behind "t0/" for the first step.
+  [[noreturn]] void report_stop(const Error& error) {
+    for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
+    std::string what = error.what();
+    try {
+      evaluate(graph, feeds);
+    } catch (const Error& named) {
+      what = named.what();
+    }
+    fail(ErrorKind::numeric, "sample", "in the {} steps from step {} on: {}", options.steps_per_run,
+         step, what.substr(what.find("] ") + 2));
+  }
+
   void check_energies() {
     const Tensor& energies = executor->output("statistic/energy");
     dispatch(energies.dtype(), [&](auto zero) {
@@ -157,7 +171,7 @@ void Chains::bind(std::string_view input, const Tensor& tensor) { impl_->bind(in
 
 void Chains::start(std::string_view variable, const Start& start) {
   Impl::Slot& slot = impl_->slot(variable);
-  fill_start(start, impl_->options.seed, slot.stream, slot.now);
+  fill_start(start, {impl_->options.seed, slot.stream}, slot.now);
 }
 
 void Chains::set(std::string_view variable, const Tensor& values) {
@@ -172,6 +186,8 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
                      const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
+  if (impl.has_batches && !batch)
+    fail(ErrorKind::usage, "chains", "the step has minibatches, and no rows are given for them");
   *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
   for (std::int64_t t = 0; t < steps; ++t) {
     const double eta = step_size(impl.step + t);
@@ -189,7 +205,12 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
     impl.executor->bind(slot.variable.name, slot.now);
     impl.executor->bind_output(slot.variable.name, slot.next);
   }
-  impl.executor->run();
+  try {
+    impl.executor->run();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numeric) impl.report_stop(error);
+    throw;
+  }
   impl.check_energies();
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
   impl.step += steps;

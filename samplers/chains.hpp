@@ -15,9 +15,17 @@
 #include <span>
 
 #include "engine/executor.hpp"
+#include "engine/random.hpp"
 #include "samplers/unroll.hpp"
 
 namespace whorl {
+
+// Fills [K, ...] with a variable's beginning; the coordinates' chain is the row.
+void fill_start(const Start& start, const RandomCoordinates& coordinates, Tensor& values);
+// The stream that the beginning of state variable k is drawn from.
+constexpr std::uint32_t start_stream(std::size_t k) {
+  return static_cast<std::uint32_t>(Streams::start + 256 * static_cast<std::int64_t>(k));
+}
 
 struct ChainsOptions {
   std::int64_t chains = 1;

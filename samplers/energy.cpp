@@ -72,7 +72,8 @@ std::vector<std::string> Energy::data() const {
   return names;
 }
 
-Value Energy::operator()(Value theta, const std::map<std::string, Value, std::less<>>& data) const {
+Value Energy::operator()(Value theta, const std::map<std::string, Value, std::less<>>& data,
+                         std::string_view prefix) const {
   std::map<std::string, Value, std::less<>> inputs = data;
   for (const Parameter& parameter : parameters_) {
     const Value part =
@@ -81,7 +82,7 @@ Value Energy::operator()(Value theta, const std::map<std::string, Value, std::le
             : slice(theta, 0, parameter.offset, parameter.offset + parameter.shape.elements());
     inputs[parameter.name] = reshape(part, parameter.shape);
   }
-  const auto outputs = append_graph(*theta.graph, graph_, inputs, "energy/");
+  const auto outputs = append_graph(*theta.graph, graph_, inputs, prefix);
   if (outputs.size() == 1) return outputs.begin()->second;
   const Value likelihood = outputs.at("likelihood");
   return outputs.at("prior") +

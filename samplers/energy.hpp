@@ -40,8 +40,10 @@ class Energy {
   // The inputs that are not parameters.
   std::vector<std::string> data() const;
 
-  // Appends U(theta) to theta's graph. Data that are not given become inputs of that graph.
-  Value operator()(Value theta, const std::map<std::string, Value, std::less<>>& data = {}) const;
+  // Appends U(theta) to theta's graph. Data that are not given become inputs of that graph, and
+  // named nodes keep their names behind `prefix`.
+  Value operator()(Value theta, const std::map<std::string, Value, std::less<>>& data = {},
+                   std::string_view prefix = "energy/") const;
 
  private:
   Graph graph_;

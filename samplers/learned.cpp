@@ -1,6 +1,7 @@
 #include "samplers/learned.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/ops.hpp"
@@ -118,22 +119,101 @@ void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
   }
 }
 
-Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task) {
-  check(sampler);
-  return {
-      {{"momentum"}}, [sampler, task](StepBuilder& step, const Point& point) {
-        const Value energy = affine(point.energy, task.energy_shift, task.energy_scale);
-        const Value momentum = affine(point.variables.at("momentum"), 0, task.momentum_scale);
-        const Value gradient = affine(point.gradient, 0, task.gradient_scale);
+Tensor statistics_tensor(const TaskStatistics& task, DType dtype) {
+  Tensor tensor({dtype, {4}});
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const std::array values{task.energy_mean, task.energy_sd, task.momentum_rms, task.gradient_rms};
+    std::transform(values.begin(), values.end(), tensor.data<T>(),
+                   [](double x) { return static_cast<T>(x); });
+  });
+  return tensor;
+}
 
-        Value q =
-            bounded(sampler.curl, apply(step, sampler.curl, curl_weights, {energy, momentum}));
-        if (sampler.beta != 0) q = q + sampler.beta;
-        Value d = apply(step, sampler.diffusion, diffusion_weights, {energy, momentum, gradient});
-        if (sampler.alpha > 0) d = sampler.alpha * square(q) + d;
-        if (sampler.c > 0) d = d + sampler.c;
-        d = bounded(sampler.diffusion, d);
-        return Matrices{{{"momentum", "position", q}}, {{"momentum", d}}};
+namespace {
+
+// The share of coordinates where a clamp was active.
+Value share_changed(Value raw, Value bounded) {
+  return 1 - mean(cast(equal(raw, bounded), raw.dtype()));
+}
+
+}  // namespace
+
+// asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
+LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
+                          const TaskStatistics& task) {
+  if (!sampler.needs_statistics()) return inputs;
+  const Value all =
+      step.parameter(std::string(task_statistics), statistics_tensor(task, step.dtype()));
+  const auto statistic = [&](std::int64_t i) { return reshape(slice(all, 0, i, i + 1), Shape{}); };
+  if (sampler.energy_input != EnergyInput::raw)
+    inputs.energy = (inputs.energy - statistic(0)) / statistic(1);
+  if (sampler.energy_input == EnergyInput::asinh) {
+    const Value size = abs(inputs.energy);
+    inputs.energy = sign(inputs.energy) * log(size + sqrt(square(size) + 1));
+  }
+  if (sampler.scale_momentum) inputs.momentum = inputs.momentum / statistic(2);
+  if (sampler.scale_gradient) inputs.gradient = inputs.gradient / statistic(3);
+  return inputs;
+}
+
+Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs) {
+  return apply(step, sampler.curl, curl_weights, {inputs.energy, inputs.momentum});
+}
+
+Value diffusion_part(StepBuilder& step, const LearnedSampler& sampler,
+                     const LearnedInputs& inputs) {
+  return apply(step, sampler.diffusion, diffusion_weights,
+               {inputs.energy, inputs.momentum, inputs.gradient});
+}
+
+Value curl_of(const LearnedSampler& sampler, Value part) {
+  const Value q = bounded(sampler.curl, part);
+  return sampler.beta == 0 ? q : q + sampler.beta;
+}
+
+Value unbounded_diffusion(const LearnedSampler& sampler, double alpha, Value curl, Value part) {
+  const Value d = alpha > 0 ? alpha * square(curl) + part : part;
+  return sampler.c > 0 ? d + sampler.c : d;
+}
+
+namespace {
+
+Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha,
+                  const LearnedInputs& inputs) {
+  const Value f_q = curl_part(step, sampler, inputs);
+  const Value q = curl_of(sampler, f_q);
+  const Value sum = unbounded_diffusion(sampler, alpha, q, diffusion_part(step, sampler, inputs));
+  const Value d = bounded(sampler.diffusion, sum);
+  if (!step.has_statistic("curl")) {
+    step.statistic("curl", mean(q));
+    step.statistic("diffusion", mean(d));
+    step.statistic("curl_clamped", share_changed(f_q, bounded(sampler.curl, f_q)));
+    step.statistic("diffusion_clamped", share_changed(sum, d));
+  }
+  return {{{"momentum", "position", q}}, {{"momentum", d}}};
+}
+
+}  // namespace
+
+double alpha_of(const LearnedSampler& sampler, double first_step_size) {
+  const double alpha = sampler.alpha_times_step_size > 0
+                           ? sampler.alpha_times_step_size / first_step_size
+                           : sampler.alpha;
+  if (!std::isfinite(alpha) || alpha < 0)
+    fail(ErrorKind::usage, "sampler", "alpha is given by the step size, which must be positive: {}",
+         first_step_size);
+  return alpha;
+}
+
+Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
+                          double first_step_size) {
+  check(sampler);
+  const double alpha = alpha_of(sampler, first_step_size);
+  return {
+      {{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
+        const LearnedInputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
+        return matrices(step, sampler, alpha, task_inputs(step, inputs, sampler, task));
       }};
 }
 

@@ -8,11 +8,12 @@
 // family, whoever trained it, can be written down. In the paper's words: curl is Q_f, diffusion is
 // D_f, and Gamma is derived from what stands here, see recipe.hpp.
 //
-// Inputs reach the networks in two stages. The first belongs to the task and makes it look like the
-// one that the networks were trained on (TaskScale); the second belongs to the networks.
+// Inputs reach the networks in two stages. The first belongs to the task and makes it look like
+// those that the networks were trained on (TaskStatistics); the second belongs to the networks.
 // Thread safety: plain values.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,18 +41,49 @@ struct Network {
   std::int64_t weight_count() const;
 };
 
+// How the energy of a task comes to the scale of training. A raw energy does not transfer: its
+// constant and its range change with the target and its dimension.
+enum class EnergyInput {
+  raw,           // U
+  standardised,  // (U - mean) / sd, over the end of a short run on the task
+  asinh          // asinh of that: linear near the bulk, logarithmic far away, as in burn-in
+};
+
+// The short run of SGHMC that measures a task, see measure_task.
+struct Pilot {
+  double step_size = 0.025, friction = 1;
+  std::int64_t chains = 16, steps = 2000;
+};
+
+// What a pilot run measures, over its second half.
+struct TaskStatistics {
+  double energy_mean = 0, energy_sd = 1;
+  double momentum_rms = 1;
+  double gradient_rms = 1;  // of the stochastic gradient
+};
+
 struct LearnedSampler {
   Network curl;       // f_Q
   Network diffusion;  // f_D
   double alpha = 0, beta = 0, c = 0;
-};
+  double alpha_times_step_size = 0;  // > 0: alpha is this over the first step size
+  EnergyInput energy_input = EnergyInput::raw;
+  bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
+  // > 0: the step size for a task is this over the task's gradient_rms, unless another is given.
+  double step_size_times_gradient_rms = 0;
+  double largest_step_size = 1;  // of that rule
+  Pilot pilot;
+  TaskStatistics statistics;  // of the training tasks, for the record
 
-// How the inputs of a task come to the scale of training: (U - energy_shift) * energy_scale, and
-// factors for momentum and gradient.
-struct TaskScale {
-  double energy_shift = 0, energy_scale = 1;
-  double momentum_scale = 1;
-  double gradient_scale = 1;
+  // Whether it must be told about a task.
+  bool needs_statistics() const {
+    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient ||
+           step_size_times_gradient_rms > 0;
+  }
+  // The step size that it was trained for, on such a task; 0 when it leaves that to others.
+  double step_size(const TaskStatistics& task) const {
+    return std::min(step_size_times_gradient_rms / task.gradient_rms, largest_step_size);
+  }
 };
 
 // Networks with two and three inputs and weights as PyTorch draws them: every weight and bias of a
@@ -61,9 +93,30 @@ void draw_weights(LearnedSampler& sampler, std::uint64_t seed);
 // The names of the step's parameters that hold the weights.
 inline constexpr std::string_view curl_weights = "curl_weights";
 inline constexpr std::string_view diffusion_weights = "diffusion_weights";
+// And the one that holds the task's statistics, [4] in the order of TaskStatistics.
+inline constexpr std::string_view task_statistics = "task_statistics";
+Tensor statistics_tensor(const TaskStatistics& task, DType dtype);
 
 // Throws a graph Error when the networks do not fit together or a number is not finite.
 void check(const LearnedSampler& sampler);
-Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskScale& task = {});
+// `first_step_size` is for alpha_times_step_size alone. Steps get the statistics `curl` and
+// `diffusion`, means over the coordinates, and `curl_clamped` and `diffusion_clamped`, the share of
+// coordinates where a clamp is active: a sampler that is clamped everywhere has learned nothing.
+Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task = {},
+                          double first_step_size = 0);
+
+// What that is made of. Inputs are [n].
+struct LearnedInputs {
+  Value energy, momentum, gradient;
+};
+double alpha_of(const LearnedSampler& sampler, double first_step_size);
+// The first stage: U, p and g at the scale of the task.
+LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
+                          const TaskStatistics& task);
+Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+Value diffusion_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);
+// Q from t_Q f_Q, and D before its bounds from Q and t_D f_D.
+Value curl_of(const LearnedSampler& sampler, Value part);
+Value unbounded_diffusion(const LearnedSampler& sampler, double alpha, Value curl, Value part);
 
 }  // namespace whorl

@@ -1,6 +1,7 @@
 #include "samplers/recipe.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "autodiff/coordinate.hpp"
 #include "autodiff/tape.hpp"
@@ -131,7 +132,7 @@ class Derivation {
                     "{0}[{1}][position] depends on the gradient: Gamma_{1} = d {0} / d position "
                     "would need the Hessian of the energy",
                     entry.row == 0 ? "D" : "Q", name(entry.row));
-      by(point_.energy, state_.gradient);
+      by(point_.energy, point_.gradient);
     }
     return result ? reduced(entry.row, result) : result;
   }
@@ -143,7 +144,8 @@ class Derivation {
   std::vector<Entry> entries_;
 };
 
-// One variable's new value.
+}  // namespace
+
 Value moved(StepBuilder& step, const RecipeOptions& options, const Terms& terms, Value z,
             std::size_t k, std::string_view name) {
   const Value eta = step.step_size();
@@ -163,16 +165,14 @@ Value moved(StepBuilder& step, const RecipeOptions& options, const Terms& terms,
   return next + scale * step.normal(z.type(), Streams::noise + static_cast<std::int64_t>(k));
 }
 
-void check_options(const RecipeOptions& options) {
+void check(const RecipeOptions& options) {
   if (!(options.temperature >= 0) || options.temperature > 1e6)
     fail(ErrorKind::usage, "sampler", "the temperature must be in [0, 1e6]: {}",
          options.temperature);
-  if (!(options.noise_estimate >= 0))
-    fail(ErrorKind::usage, "sampler", "the noise estimate must not be negative: {}",
+  if (!(options.noise_estimate >= 0) || !std::isfinite(options.noise_estimate))
+    fail(ErrorKind::usage, "sampler", "the noise estimate must be finite and not negative: {}",
          options.noise_estimate);
 }
-
-}  // namespace
 
 Recipe complete_recipe(Dynamics dynamics) {
   std::vector<Variable> variables = dynamics.variables;
@@ -183,7 +183,7 @@ Recipe complete_recipe(Dynamics dynamics) {
 }
 
 Step recipe_step(const Energy& energy, const Recipe& recipe, const RecipeOptions& options) {
-  check_options(options);
+  check(options);
   StepBuilder step(energy, options.gradient);
   State old{{step.position()}, step.energy(), step.gradient()};
   for (const Variable& variable : recipe.variables)

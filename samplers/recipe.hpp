@@ -103,12 +103,20 @@ struct RecipeOptions {
   double temperature = 1;  // T
   // An estimate V of the variance of the gradient's noise. It already heats variable a by
   // eta^2 B with B = (D + Q)_a,theta^2 V, so only 2 eta T D - eta^2 B is added. Where that is
-  // negative, a run throws a numeric Error.
+  // negative, a run throws a numeric Error that names the node VARIABLE/noise_scale.
   double noise_estimate = 0;
   GradientSource gradient = {};
 };
 
-// z' = z + eta (force + T Gamma) + sqrt(2 eta T D - eta^2 B) N(0, 1), variable by variable.
+// Throws a usage Error that names the number which is out of range.
+void check(const RecipeOptions& options);
+
+// The new value of variable k (0 is the position), whose value is z:
+//   z' = z + eta (force + T Gamma) + sqrt(2 eta T D - eta^2 B) N(0, 1).
+Value moved(StepBuilder& step, const RecipeOptions& options, const Terms& terms, Value z,
+            std::size_t k, std::string_view name);
+
+// Moves every variable so, in the order of the integrator.
 Step recipe_step(const Energy& energy, const Recipe& recipe, const RecipeOptions& options = {});
 
 // True when the value cannot be negative, judged by its ops alone: squares, exponentials, clamps at

@@ -1,15 +1,60 @@
 #include "samplers/step.hpp"
 
+#include <algorithm>
+
 #include "autodiff/tape.hpp"
+#include "engine/attributes.hpp"
 #include "engine/ops.hpp"
 
 namespace whorl {
+
+namespace {
+
+// An input of the energy with such a name would be taken for the step's own.
+void check_names(const Energy& energy) {
+  for (const std::string& name : energy.data())
+    for (std::string_view own : {"position", "seed", "step", "step_size", "batch"})
+      if (name == own)
+        graph_error("step", "the energy's input '{}' has a name that the step uses itself", name);
+}
+
+void check_minibatch(const Energy& energy, const Minibatch& minibatch) {
+  if (minibatch.size < 1 || minibatch.size > minibatch.rows)
+    fail(ErrorKind::usage, "step", "a minibatch has {} rows, expected 1 to {}", minibatch.size,
+         minibatch.rows);
+  const std::vector<std::string> data = energy.data();
+  for (const std::string& name : minibatch.inputs) {
+    if (std::find(data.begin(), data.end(), name) == data.end())
+      graph_error("step", "the energy has no data input '{}'{}", name,
+                  did_you_mean(name, {data.begin(), data.end()}));
+    const Type& type = energy.graph().type(*energy.graph().find(name));
+    if (type.shape.rank() == 0 || type.shape[0] != minibatch.size)
+      graph_error("step",
+                  "the energy's input '{}' is {}; its first axis must be the {} rows of a "
+                  "minibatch",
+                  name, to_string(type), minibatch.size);
+  }
+}
+
+void check_update(const Graph& graph, const StateVariable& variable) {
+  for (const Graph::Output& output : graph.outputs()) {
+    if (output.name != variable.name) continue;
+    if (graph.type(output.node) != variable.type)
+      graph_error("step", "variable '{}' is {}, its new value is {}", variable.name,
+                  to_string(variable.type), to_string(graph.type(output.node)));
+    return;
+  }
+  graph_error("step", "variable '{}' has no new value", variable.name);
+}
+
+}  // namespace
 
 StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
     : graph_(std::make_unique<Graph>()),
       target_(energy),
       dtype_(energy.dtype()),
       size_(energy.size()) {
+  check_names(energy);
   position_ = state("position", vector());
   seed_ = input(*graph_, "seed", {DType::i32, {2}});
   step_ = input(*graph_, "step", {DType::i32, {}});
@@ -17,6 +62,7 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
 
   const Minibatch& minibatch = options.minibatch;
   if (minibatch.rows > 0) {
+    check_minibatch(energy, minibatch);
     const Value batch = input(*graph_, "batch", {DType::i32, {minibatch.size}});
     for (const std::string& name : minibatch.inputs) {
       const Type& type = energy.graph().type(*energy.graph().find(name));
@@ -27,16 +73,17 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
 
   const auto [u, g] = energy_at(position_);
   energy_ = stop_gradient(u);
-  exact_gradient_ = stop_gradient(g);
-  gradient_ = exact_gradient_;
+  gradient_ = options.differentiable ? g : stop_gradient(g);
   if (options.injected_noise > 0)
     gradient_ = gradient_ + options.injected_noise * normal(vector(), Streams::gradient_noise);
   statistic("energy", energy_);
-  statistic("gradient", exact_gradient_);
+  statistic("gradient", stop_gradient(g));
 }
 
 std::pair<Value, Value> StepBuilder::energy_at(Value position) {
-  const Value u = target_(position, data_);
+  const std::string prefix = evaluations_ == 0 ? "energy/" : fmt::format("energy{}/", evaluations_);
+  ++evaluations_;
+  const Value u = target_(position, data_, prefix);
   return {u, whorl::gradient(u, position)};
 }
 
@@ -65,7 +112,13 @@ void StepBuilder::statistic(std::string name, Value value) {
   statistics_.emplace_back(std::move(name), value);
 }
 
+bool StepBuilder::has_statistic(std::string_view name) const {
+  return std::any_of(statistics_.begin(), statistics_.end(),
+                     [&](const auto& statistic) { return statistic.first == name; });
+}
+
 Step StepBuilder::finish() {
+  for (const StateVariable& variable : state_) check_update(*graph_, variable);
   Step step;
   for (const auto& [name, value] : statistics_) {
     graph_->add_output(name, value.id);

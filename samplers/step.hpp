@@ -55,6 +55,7 @@ struct Streams {
   static constexpr std::int64_t gradient_noise = 1;
   static constexpr std::int64_t start = 2;  // position of the chains, see Chains
   static constexpr std::int64_t accept = 3;
+  static constexpr std::int64_t jitter = 4;
   static constexpr std::int64_t noise = 16;
 };
 
@@ -70,11 +71,16 @@ struct GradientSource {
   // study samplers on targets without data.
   double injected_noise = 0;
   Minibatch minibatch = {};
+  // Whether a meta-gradient flows through the gradient, where the step uses it as a force. It then
+  // sees how a push now changes the force later, at the price of a product with the Hessian.
+  bool differentiable = false;
 };
 
 // What every sampler's step begins with and ends with.
 class StepBuilder {
  public:
+  // Throws an Error when data of the energy have a name of the step's own, or do not fit the
+  // minibatch.
   StepBuilder(const Energy& energy, const GradientSource& options);
 
   Graph& graph() { return *graph_; }
@@ -85,9 +91,9 @@ class StepBuilder {
 
   Value position() const { return position_; }
   Value step_size() const { return step_size_; }
-  // All three are constants for derivatives by whatever the sampler learns.
-  Value energy() const { return energy_; }  // U, a scalar
-  Value exact_gradient() const { return exact_gradient_; }
+  // Constants for derivatives by whatever the sampler learns; the gradient unless it was asked to
+  // be differentiable.
+  Value energy() const { return energy_; }      // U, a scalar
   Value gradient() const { return gradient_; }  // with the injected noise
 
   // U and its gradient at another position, on the same data.
@@ -102,7 +108,9 @@ class StepBuilder {
 
   void update(std::string_view name, Value value) { graph_->add_output(name, value.id); }
   void statistic(std::string name, Value value);
-  // Every state variable must have its update. The builder is empty afterwards.
+  bool has_statistic(std::string_view name) const;
+  // Throws a graph Error for a state variable without an update, or with one of another type. The
+  // builder is empty afterwards.
   Step finish();
 
  private:
@@ -110,8 +118,9 @@ class StepBuilder {
   const Energy& target_;
   DType dtype_;
   std::int64_t size_;
+  int evaluations_ = 0;
   std::map<std::string, Value, std::less<>> data_;
-  Value position_, step_size_, seed_, step_, energy_, exact_gradient_, gradient_;
+  Value position_, step_size_, seed_, step_, energy_, gradient_;
   std::vector<StateVariable> state_;
   std::vector<StepParameter> parameters_;
   std::vector<std::pair<std::string, Value>> statistics_;

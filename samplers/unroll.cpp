@@ -7,11 +7,15 @@ namespace whorl {
 
 namespace {
 
-// The step for K chains, without what no output needs and with equal nodes merged. Passes that
-// drop stop_gradient are left to compile().
+// The step for K chains, without what no output needs, with equal nodes merged, and networks with
+// their derivatives in one pass, so that their meta-gradient is one, too. Passes that drop
+// stop_gradient are left to compile().
 Graph batched_step(const Step& step, std::int64_t chains) {
-  static const std::vector<Pass> passes{
-      {"dead", remove_dead}, {"constant", fold_constants}, {"common", merge_common}};
+  static const std::vector<Pass> passes{{"dead", remove_dead},
+                                        {"constant", fold_constants},
+                                        {"common", merge_common},
+                                        {"nets", merge_nets},
+                                        {"dead", remove_dead}};
   std::vector<std::string> state;
   for (const StateVariable& variable : step.state) state.push_back(variable.name);
   return batch(run_passes(step.graph, passes), state, chains);

@@ -4,15 +4,17 @@
 #   cmake -D SOURCE_DIR=<repository> -P cmake/checks/include_rules.cmake
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms engine autodiff graphs models samplers losses data driver)
+set(rooms engine autodiff graphs models samplers losses diagnostics data driver)
 set(sees_engine "")
 set(sees_autodiff engine)
-set(sees_graphs engine)
+# Sampler and experiment files hold what samplers are made of.
+set(sees_graphs engine samplers)
 set(sees_models engine)
 set(sees_samplers engine autodiff)
 set(sees_losses engine autodiff)
+set(sees_diagnostics engine)
 set(sees_data engine)
-set(sees_driver engine autodiff graphs models samplers losses data)
+set(sees_driver engine autodiff graphs models samplers losses diagnostics data)
 
 # Each door: what is included, and the only files that may include it.
 set(doors mkl boost_graph protobuf)

@@ -65,9 +65,12 @@ struct Inputs {
   std::array<T, max_inputs> value{};        // of a constant input
 };
 
-// The weights of the first layer prepared for a run, one group of `width` numbers for each unit:
-// the bias with the constant inputs in it, then the weights of the varying inputs.
-inline constexpr int prepared_width = 1 + max_inputs;
+// The weights of the first layer prepared for a run, one group of `prepared_width` numbers for each
+// unit: the bias with the constant inputs in it, then the weights of the varying inputs; with one
+// layer, from `prepared_out` on, also w and the products of w with the weights of the inputs in
+// `wrt`.
+inline constexpr int prepared_out = 1 + max_inputs;
+inline constexpr int prepared_width = prepared_out + 1 + max_inputs;
 template <class T>
 void prepare(const Layout& net, const T* weights, const Inputs<T>& in, T* prepared);
 

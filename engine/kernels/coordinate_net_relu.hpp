@@ -15,40 +15,37 @@
 
 namespace whorl::net {
 
-// A number that is NaN stays one: relu keeps it, and it counts as "on" in the sums.
+// A number that is NaN stays one: relu keeps it, and it counts as "on".
 template <class T, int nx, int nw>
 void relu_forward(const Layout& net, const T* weights, const Inputs<T>& in, T* const* y,
                   std::int64_t count, const T* prepared) {
   using V = Vec<T>;
-  constexpr int width = 4;  // vectors at a time: hides the latency of fma, shares the weights
+  // Vectors at a time, as many as there are registers for: hides the latency of fma, shares the
+  // weights.
+  constexpr int width = nx + nw <= 2 ? 4 : 2;
   static_assert(block % (width * lanes<T>) == 0);
-  const T* w = weights + net.w();
   const T bias = weights[net.b()];
   for (std::int64_t at = 0; at < count; at += width * lanes<T>) {
     V f[width], d[nw + 1][width], x[nx][width];
-    for (int v = 0; v < width; ++v) {
+    repeat<width>([&](auto v) {
       f[v] = splat<T>(bias);
-      for (int j = 0; j < nw; ++j) d[j][v] = V{};
-      for (int i = 0; i < nx; ++i) x[i][v] = load<T>(in.x[i] + at + v * lanes<T>);
-    }
+      repeat<nw>([&](auto j) { d[j][v] = V{}; });
+      repeat<nx>([&](auto i) { x[i][v] = load<T>(in.x[i] + at + v * lanes<T>); });
+    });
     for (std::int64_t k = 0; k < net.h1; ++k) {
       const T* p = prepared + k * prepared_width;
-      const T* row = weights + k * net.inputs;
-      V slope[nw + 1];
-      for (int j = 0; j < nw; ++j) slope[j] = splat<T>(w[k] * row[net.wrt[j]]);
-      for (int v = 0; v < width; ++v) {
+      repeat<width>([&](auto v) {
         V h = splat<T>(p[0]);
-        for (int i = 0; i < nx; ++i) h = fma<T>(splat<T>(p[1 + i]), x[i][v], h);
-        const V a = h < V{} ? V{} : h;
-        const Mask<T> on = h > V{};
-        f[v] = fma<T>(splat<T>(w[k]), a, f[v]);
-        for (int j = 0; j < nw; ++j) d[j][v] += where<T>(on, slope[j]);
-      }
+        repeat<nx>([&](auto i) { h = fma<T>(splat<T>(p[1 + i]), x[i][v], h); });
+        const Mask<T> off = h <= V{};
+        f[v] = fma<T>(splat<T>(p[prepared_out]), unless<T>(off, h), f[v]);
+        repeat<nw>([&](auto j) { d[j][v] += unless<T>(off, splat<T>(p[prepared_out + 1 + j])); });
+      });
     }
-    for (int v = 0; v < width; ++v) {
+    repeat<width>([&](auto v) {
       store<T>(y[0] + at + v * lanes<T>, f[v]);
-      for (int j = 0; j < nw; ++j) store<T>(y[1 + j] + at + v * lanes<T>, d[j][v]);
-    }
+      repeat<nw>([&](auto j) { store<T>(y[1 + j] + at + v * lanes<T>, d[j][v]); });
+    });
   }
 }
 
@@ -63,30 +60,35 @@ template <class T, int nx, int nw, int units>
 void relu_sums(const Inputs<T>& in, const T* const* dy, std::int64_t begin, std::int64_t end,
                const T* prepared, ReluSums<T, nx, nw>* sums) {
   using V = Vec<T>;
-  V s0[units] = {}, sx[units][nx] = {}, sy[units][nw + 1] = {};
+  V s0[units], sx[units][nx], sy[units][nw + 1];
+  repeat<units>([&](auto u) {
+    s0[u] = V{};
+    repeat<nx>([&](auto i) { sx[u][i] = V{}; });
+    repeat<nw>([&](auto j) { sy[u][j] = V{}; });
+  });
   for (std::int64_t at = begin; at < end; at += lanes<T>) {
     const V y0 = load<T>(dy[0] + at);
     V x[nx], y0x[nx], y[nw + 1];
-    for (int i = 0; i < nx; ++i) {
-      x[i] = load<T>(in.x[static_cast<std::size_t>(i)] + at);
+    repeat<nx>([&](auto i) {
+      x[i] = load<T>(in.x[i] + at);
       y0x[i] = y0 * x[i];
-    }
-    for (int j = 0; j < nw; ++j) y[j] = load<T>(dy[1 + j] + at);
-    for (int u = 0; u < units; ++u) {
+    });
+    repeat<nw>([&](auto j) { y[j] = load<T>(dy[1 + j] + at); });
+    repeat<units>([&](auto u) {
       const T* p = prepared + u * prepared_width;
       V h = splat<T>(p[0]);
-      for (int i = 0; i < nx; ++i) h = fma<T>(splat<T>(p[1 + i]), x[i], h);
+      repeat<nx>([&](auto i) { h = fma<T>(splat<T>(p[1 + i]), x[i], h); });
       const Mask<T> off = h <= V{};
       s0[u] += unless<T>(off, y0);
-      for (int i = 0; i < nx; ++i) sx[u][i] += unless<T>(off, y0x[i]);
-      for (int j = 0; j < nw; ++j) sy[u][j] += unless<T>(off, y[j]);
-    }
+      repeat<nx>([&](auto i) { sx[u][i] += unless<T>(off, y0x[i]); });
+      repeat<nw>([&](auto j) { sy[u][j] += unless<T>(off, y[j]); });
+    });
   }
-  for (int u = 0; u < units; ++u) {
+  repeat<units>([&](auto u) {
     sums[u].s0 = total<T>(s0[u]);
-    for (int i = 0; i < nx; ++i) sums[u].sx[i] = total<T>(sx[u][i]);
-    for (int j = 0; j < nw; ++j) sums[u].sy[j] = total<T>(sy[u][j]);
-  }
+    repeat<nx>([&](auto i) { sums[u].sx[i] = total<T>(sx[u][i]); });
+    repeat<nw>([&](auto j) { sums[u].sy[j] = total<T>(sy[u][j]); });
+  });
 }
 
 // Adds one unit's sums to the derivative by its weights.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #ifdef __FMA__
 #include <immintrin.h>
@@ -79,6 +80,16 @@ inline Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
 #endif
 }
 
+// f(0), ..., f(n - 1) with numbers known to the compiler, which then keeps arrays of vectors in
+// registers; a loop that it unrolls late leaves them in memory.
+template <int n, class F>
+__attribute__((always_inline)) inline void repeat(F&& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, i>{}), ...);
+  }
+  (std::make_integer_sequence<int, n>{});
+}
+
 // The lanes, added in a fixed tree.
 template <class T>
 inline T total(Vec<T> x) {
@@ -87,6 +98,31 @@ inline T total(Vec<T> x) {
   for (int width = lanes<T> / 2; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
   return lane[0];
+}
+
+// Adds the totals of four vectors to four numbers; each is a fixed tree, too.
+template <class T>
+inline void add_totals(const Vec<T> (&x)[4], double* sums) {
+  Vec<T> all;
+  if constexpr (sizeof(T) == 4) {
+    const auto pairs = [](Vec<T> a, Vec<T> b) {
+      return __builtin_shuffle(a, b, Mask<T>{0, 8, 2, 10, 4, 12, 6, 14}) +
+             __builtin_shuffle(a, b, Mask<T>{1, 9, 3, 11, 5, 13, 7, 15});
+    };
+    const Vec<T> ab = pairs(x[0], x[1]), cd = pairs(x[2], x[3]);
+    all = __builtin_shuffle(ab, cd, Mask<T>{0, 1, 8, 9, 4, 5, 12, 13}) +
+          __builtin_shuffle(ab, cd, Mask<T>{2, 3, 10, 11, 6, 7, 14, 15});
+    for (int i = 0; i < 4; ++i) sums[i] += static_cast<double>(all[i] + all[i + 4]);
+  } else {
+    const auto pairs = [](Vec<T> a, Vec<T> b) {
+      return __builtin_shuffle(a, b, Mask<T>{0, 4, 2, 6}) +
+             __builtin_shuffle(a, b, Mask<T>{1, 5, 3, 7});
+    };
+    const Vec<T> ab = pairs(x[0], x[1]), cd = pairs(x[2], x[3]);
+    all = __builtin_shuffle(ab, cd, Mask<T>{0, 1, 4, 5}) +
+          __builtin_shuffle(ab, cd, Mask<T>{2, 3, 6, 7});
+    for (int i = 0; i < 4; ++i) sums[i] += all[i];
+  }
 }
 
 }  // namespace whorl::net

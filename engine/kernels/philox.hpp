@@ -33,17 +33,16 @@ inline Lanes product(Lanes x, std::uint32_t factor) {
 #endif
 }
 
-// words[j][i] is word j of block first + i; n is a multiple of 8.
+// The ten rounds: words[j][i] is word j of the block with the counters c0 .. c3 of lane i. Even and
+// odd lanes of every 8 lie in neighbouring groups, so that they interleave.
 template <int n>
-inline void blocks(const Place& at, std::uint32_t first, std::uint32_t (&words)[4][n]) {
+inline void rounds(const Place& at, Lanes (&c0)[n / 4], Lanes (&c2)[n / 4],
+                   std::uint32_t (&words)[4][n]) {
   static_assert(n % 8 == 0);
-  constexpr int groups = n / 4;  // even blocks and odd blocks of every 8, so that they interleave
-  Lanes c0[groups], c1[groups], c2[groups], c3[groups];
+  constexpr int groups = n / 4;
+  Lanes c1[groups], c3[groups];
   for (int g = 0; g < groups; ++g) {
-    const std::uint32_t b = first + static_cast<std::uint32_t>(8 * (g / 2) + g % 2);
-    c0[g] = Lanes{b, b + 2, b + 4, b + 6};
     c1[g] = splat(at.stream);
-    c2[g] = splat(at.chain);
     c3[g] = splat(at.step);
   }
   std::uint32_t key0 = at.key_low, key1 = at.key_high;
@@ -69,6 +68,32 @@ inline void blocks(const Place& at, std::uint32_t first, std::uint32_t (&words)[
   store(c1, words[1]);
   store(c2, words[2]);
   store(c3, words[3]);
+}
+
+// words[j][i] is word j of block first + i; n is a multiple of 8.
+template <int n>
+inline void blocks(const Place& at, std::uint32_t first, std::uint32_t (&words)[4][n]) {
+  Lanes c0[n / 4], c2[n / 4];
+  for (int g = 0; g < n / 4; ++g) {
+    const std::uint32_t b = first + static_cast<std::uint32_t>(8 * (g / 2) + g % 2);
+    c0[g] = Lanes{b, b + 2, b + 4, b + 6};
+    c2[g] = splat(at.chain);
+  }
+  rounds(at, c0, c2, words);
+}
+
+// words[j][i] is word j of block block[i] of chain chain[i].
+template <int n>
+inline void blocks(const Place& at, const std::uint32_t (&block)[n],
+                   const std::uint32_t (&chain)[n], std::uint32_t (&words)[4][n]) {
+  const auto lanes = [](const std::uint32_t* x) { return Lanes{x[0], x[2], x[4], x[6]}; };
+  Lanes c0[n / 4], c2[n / 4];
+  for (int g = 0; g < n / 4; ++g) {
+    const int first = 8 * (g / 2) + g % 2;
+    c0[g] = lanes(block + first);
+    c2[g] = lanes(chain + first);
+  }
+  rounds(at, c0, c2, words);
 }
 
 }  // namespace whorl::philox

@@ -9,9 +9,9 @@
 // read once a row. The output has an axis more, in front unless the attribute `axis` says
 // otherwise: the value, then its derivatives by the inputs in `wrt`, in that order.
 //
-// The derivative by the weights, of the value and of its derivatives, is an op of its own. The one
-// by the inputs is made of plain ops, except for relu: there the derivatives have no slope, and the
-// value's is a coordinate_net again.
+// The derivative by the weights, of the value and of its derivatives, is an op of its own. The
+// value's derivative by an input is a coordinate_net again (the pass `nets` makes both one node);
+// that of the derivatives is made of plain ops, except for relu: there they have no slope.
 #include "engine/ops/coordinate_net.hpp"
 
 namespace whorl {
@@ -82,10 +82,10 @@ struct CoordinateNetOp {
     for (int m = 0; m <= net.wrt_count; ++m) y[m] = made[m];
     net::forward<T>(net, weights, stretch.in, y, net::block, scratch);
     for (int m = 0; m <= net.wrt_count; ++m)
-      runs.pieces(stretch.at, stretch.n,
-                  [&](std::int64_t at, std::int64_t position, std::int64_t count) {
-                    std::copy_n(made[m] + position, count, out + runs.output_offset(m, at));
-                  });
+      runs.output_pieces(stretch.at, stretch.n,
+                         [&](std::int64_t at, std::int64_t position, std::int64_t count) {
+                           std::copy_n(made[m] + position, count, out + runs.output_offset(m, at));
+                         });
   }
 
   static Value compose(const Composition& c) {
@@ -96,15 +96,16 @@ struct CoordinateNetOp {
     const auto& attrs = a.attrs<Attrs>();
     const auto x = a.inputs.subspan(1);
     if (input == 0) return coordinate_net_weights_gradient(a.x(0), a.dy, x, attrs);
-    const Value by_input = attrs.activation == "relu" ? relu_input_gradient(a, input - 1)
-                                                      : smooth_input_gradient(a, input - 1);
+    const bool only_value = attrs.wrt.empty() || attrs.activation == "relu";
+    const Value by_input = only_value ? value_gradient(a, input - 1) : whole_gradient(a, input - 1);
     return sum_to(by_input, a.x(input).shape());
   }
-  static Value smooth_input_gradient(const Adjoint& a, int input) {
+  // Of the value and the derivatives.
+  static Value whole_gradient(const Adjoint& a, int input) {
     const PlainNet net(a.attrs<Attrs>(), a.x(0), a.inputs.subspan(1));
     return net.input_gradient(net.parts(a.dy), input);
   }
-  static Value relu_input_gradient(const Adjoint& a, int input) {
+  static Value value_gradient(const Adjoint& a, int input) {
     const auto& attrs = a.attrs<Attrs>();
     const int axis = static_cast<int>(attrs.axis);
     Attrs by_input = attrs;

@@ -43,8 +43,9 @@ net::Layout coordinate_net_layout(const CoordinateNetAttrs& attrs, std::size_t i
 //
 // A run is a range of neighbouring coordinates, cut from the last axes, over which every input
 // either moves by one element a coordinate or does not move, and which stays within one stretch of
-// the output. Where runs are shorter than a block of the kernels (`whole_runs` is false), inputs
-// are copied into blocks instead.
+// the output. Where runs are shorter than a block of the kernels (`whole_runs` is false), a block
+// goes over several: inputs and outputs that are flat, whole and in the order of the coordinates,
+// are used where they stand, and the others are copied.
 class CoordinateRuns {
  public:
   // `output` is the shape of coordinate_net. Kernels make one: it does not allocate.
@@ -57,28 +58,50 @@ class CoordinateRuns {
     return std::min(run_ - at % run_, end - at);
   }
   bool varies(std::size_t input) const { return varies_[input]; }
+  bool flat(std::size_t input) const { return flat_[input]; }
+  bool flat_output() const { return inner_ == size_; }
   // Where coordinate `at` stands in an input, and in the output's part m.
-  std::int64_t offset(std::size_t input, std::int64_t at) const;
+  std::int64_t offset(std::size_t input, std::int64_t at) const {
+    return row_offset(input, at / run_) + (varies_[input] ? at % run_ : 0);
+  }
   std::int64_t output_offset(std::int64_t m, std::int64_t at) const {
     return (at / inner_ * parts_ + m) * inner_ + at % inner_;
   }
-  // Calls visit(at, position, count) for the pieces of [at, at + n) that stand in one run each;
-  // position counts from 0.
+  // Calls visit(at, position, count) for the pieces of [at, at + n) that stand in one stretch of
+  // the output each; position counts from 0.
   template <class Visit>
-  void pieces(std::int64_t at, std::int64_t n, Visit&& visit) const {
+  void output_pieces(std::int64_t at, std::int64_t n, Visit&& visit) const {
     for (std::int64_t done = 0; done < n;) {
-      const std::int64_t count = length(at + done, at + n);
+      const std::int64_t count = std::min(inner_ - (at + done) % inner_, n - done);
       visit(at + done, done, count);
       done += count;
     }
   }
+  // Copies the coordinates [at, at + n) of an input, which is `x`, to a block.
+  template <class T>
+  void copy(std::size_t input, const T* x, std::int64_t at, std::int64_t n, T* to) const {
+    std::int64_t row = at / run_, in_run = at % run_;
+    for (std::int64_t done = 0; done < n; ++row) {
+      const std::int64_t count = std::min(run_ - in_run, n - done);
+      const T* from = x + row_offset(input, row);
+      if (varies_[input]) {
+        std::copy_n(from + in_run, count, to + done);
+      } else {
+        std::fill_n(to + done, count, *from);
+      }
+      done += count;
+      in_run = 0;
+    }
+  }
 
  private:
+  std::int64_t row_offset(std::size_t input, std::int64_t row) const;
+
   Shape shape_;  // S
   std::int64_t size_, inner_, parts_, run_ = 1;
   int lead_;  // the axes before those of a run
   std::array<std::array<std::int64_t, Shape::max_rank>, net::max_inputs> stride_{};
-  std::array<bool, net::max_inputs> varies_{};
+  std::array<bool, net::max_inputs> varies_{}, flat_{};
 };
 
 // What a kernel is asked to do: n coordinates from `at` on.
@@ -86,8 +109,8 @@ template <class T>
 struct CoordinateStretch {
   net::Inputs<T> in;
   std::int64_t at = 0, n = 0;
-  // All in one run, n a multiple of the kernels' block: outputs may be used where they stand.
-  // Otherwise n is at most a block, and the inputs are padded to a whole one with zeros.
+  // n is a multiple of the kernels' block, and outputs may be used where they stand. Otherwise n is
+  // at most a block, and the inputs are padded to a whole one with zeros.
   bool direct = false;
   bool fresh = false;  // the constant inputs are not those of the stretch before
 };
@@ -96,29 +119,29 @@ struct CoordinateStretch {
 template <class T, class Visit>
 void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::size_t inputs,
                        std::int64_t from, std::int64_t to, Visit&& visit) {
-  alignas(64) T copied[net::max_inputs][net::block];
+  constexpr std::int64_t most = 8 * net::block;  // coordinates of a stretch over several runs
+  alignas(64) T copied[net::max_inputs][most];
   const auto at_input = [&](std::size_t i, std::int64_t at) {
     return static_cast<const T*>(x[i]) + runs.offset(i, at);
   };
   CoordinateStretch<T> stretch;
   net::Inputs<T>& in = stretch.in;
-  // Without whole runs every input is copied, also one that is repeated.
+  // Without whole runs an input that is repeated is copied, too.
   for (std::size_t i = 0; i < inputs; ++i) {
     in.constant[i] = runs.whole_runs() && !runs.varies(i);
     if (!in.constant[i]) in.index[static_cast<std::size_t>(in.varying++)] = static_cast<int>(i);
   }
-  const auto copy_block = [&](std::int64_t at, std::int64_t n) {
+  const auto take = [&](std::int64_t at, std::int64_t n) {
+    const std::int64_t rest = (net::block - n % net::block) % net::block;
     for (std::size_t v = 0; v < static_cast<std::size_t>(in.varying); ++v) {
       const auto i = static_cast<std::size_t>(in.index[v]);
-      runs.pieces(at, n, [&](std::int64_t piece, std::int64_t position, std::int64_t count) {
-        const T* source = at_input(i, piece);
-        if (runs.varies(i)) {
-          std::copy_n(source, count, copied[v] + position);
-        } else {
-          std::fill_n(copied[v] + position, count, *source);
-        }
-      });
-      std::fill(copied[v] + n, copied[v] + net::block, T(0));
+      const T* whole = static_cast<const T*>(x[i]);
+      if (rest == 0 && runs.flat(i)) {
+        in.x[v] = whole + at;
+        continue;
+      }
+      runs.copy(i, whole, at, n, copied[v]);
+      std::fill_n(copied[v] + n, rest, T(0));
       in.x[v] = copied[v];
     }
   };
@@ -132,9 +155,11 @@ void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::si
   stretch.fresh = true;
   for (std::int64_t at = from; at < to;) {
     if (!runs.whole_runs()) {
-      const std::int64_t n = std::min<std::int64_t>(net::block, to - at);
-      copy_block(at, n);
-      go(at, n, false);
+      const bool direct = runs.flat_output() && to - at >= net::block;
+      const std::int64_t n = direct ? std::min(most, (to - at) / net::block * net::block)
+                                    : std::min<std::int64_t>(net::block, to - at);
+      take(at, n);
+      go(at, n, direct);
       at += n;
       continue;
     }
@@ -148,7 +173,7 @@ void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::si
       go(at, whole, true);
     }
     if (whole < n) {
-      copy_block(at + whole, n - whole);
+      take(at + whole, n - whole);
       go(at + whole, n - whole, false);
     }
     at += n;

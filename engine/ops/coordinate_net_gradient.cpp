@@ -80,10 +80,10 @@ struct CoordinateNetGradient {
     // Beyond n the adjoints are 0, so that the padding adds nothing.
     alignas(64) T copied[1 + net::max_inputs][net::block];
     for (int m = 0; m <= net.wrt_count; ++m) {
-      runs.pieces(stretch.at, stretch.n,
-                  [&](std::int64_t at, std::int64_t position, std::int64_t count) {
-                    std::copy_n(dy + runs.output_offset(m, at), count, copied[m] + position);
-                  });
+      runs.output_pieces(stretch.at, stretch.n,
+                         [&](std::int64_t at, std::int64_t position, std::int64_t count) {
+                           std::copy_n(dy + runs.output_offset(m, at), count, copied[m] + position);
+                         });
       std::fill(copied[m] + stretch.n, copied[m] + net::block, T(0));
       y[m] = copied[m];
     }

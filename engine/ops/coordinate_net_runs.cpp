@@ -128,17 +128,20 @@ CoordinateRuns::CoordinateRuns(const CoordinateNetAttrs& attrs, const Shape& out
     repeated = still_repeated;
     run_ *= s[lead_ - 1];
   }
-  for (std::size_t i = 0; i < x.size(); ++i) varies_[i] = full[i];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    varies_[i] = full[i];
+    flat_[i] = x[i].shape == s;
+  }
 }
 
-std::int64_t CoordinateRuns::offset(std::size_t input, std::int64_t at) const {
-  std::int64_t result = varies_[input] ? at % run_ : 0;
-  std::int64_t row = at / run_;
-  for (int axis = lead_ - 1; axis >= 0; --axis) {
+// Where an input stands at the start of a run.
+std::int64_t CoordinateRuns::row_offset(std::size_t input, std::int64_t row) const {
+  std::int64_t result = 0;
+  for (int axis = lead_ - 1; axis > 0; --axis) {
     result += row % shape_[axis] * stride_[input][static_cast<std::size_t>(axis)];
     row /= shape_[axis];
   }
-  return result;
+  return lead_ == 0 ? 0 : result + row * stride_[input][0];
 }
 
 CoordinateUnits::CoordinateUnits(std::int64_t coordinates, std::int64_t bytes) {

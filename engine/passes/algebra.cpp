@@ -18,7 +18,7 @@ constexpr int depth_limit = 16;
 const std::vector<AlgebraRule>& algebra_rules() {
   static const std::vector<AlgebraRule> rules = [] {
     std::vector<AlgebraRule> all = arithmetic_rules();
-    for (const auto& part : {shape_rules(), product_rules()})
+    for (const auto& part : {shape_rules(), product_rules(), net_rules()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

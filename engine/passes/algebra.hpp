@@ -12,6 +12,7 @@
 //   scale_chain       (x * p) * q as x * pq is right also where x * p alone leaves the range
 //   matmul_transpose  other calls of the same product, which may add in another order
 //   matmul_broadcast
+//   net_inputs        a repeated input is added to the bias first
 // A subnormal number that comes from outside is flushed to zero by arithmetic, not by moving it: a
 // rule that drops an operation (x*1) may let it through. A NaN may change its sign.
 // Thread safety: the table is immutable; a walk belongs to one thread.
@@ -56,6 +57,7 @@ struct AlgebraRule {
 std::vector<AlgebraRule> arithmetic_rules();
 std::vector<AlgebraRule> shape_rules();
 std::vector<AlgebraRule> product_rules();
+std::vector<AlgebraRule> net_rules();
 const std::vector<AlgebraRule>& algebra_rules();  // all of them
 
 // The pass, with some rules only.

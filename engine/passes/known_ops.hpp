@@ -33,6 +33,7 @@ struct KnownOps {
   const OpDef* pad = find_op("pad");
   const OpDef* concat = find_op("concat");
   const OpDef* matmul = find_op("matmul");
+  const OpDef* coordinate_net = find_op("coordinate_net");
 };
 inline const KnownOps& known_ops() {
   static const KnownOps ops;

@@ -61,6 +61,7 @@ const std::vector<Pass>& standard_passes() {
                                         {"constant", fold_constants},
                                         {"algebra", simplify_algebra},
                                         {"common", merge_common},
+                                        {"nets", merge_nets},
                                         {"constant", fold_constants},
                                         {"algebra", simplify_algebra},
                                         {"common", merge_common},

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/unknown_field_set.h>
+#include <xxhash.h>
 
 #include <boost/crc.hpp>
 #include <vector>
@@ -98,7 +99,7 @@ std::string_view checked_payload(const Source& source) {
 
 }  // namespace
 
-std::string payload_of(const file::Graph& message) {
+std::string payload_of(const pb::Message& message) {
   std::string payload;
   {
     pb::io::StringOutputStream stream(&payload);
@@ -107,6 +108,12 @@ std::string payload_of(const file::Graph& message) {
     message.SerializeToCodedStream(&coded);
   }
   return payload;
+}
+
+std::string hash_of(const pb::Message& message) {
+  const std::string payload = payload_of(message);
+  const XXH128_hash_t hash = XXH3_128bits(payload.data(), payload.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 std::string wrap(std::string_view payload) {

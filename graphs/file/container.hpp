@@ -15,6 +15,9 @@
 
 #include "graphs/file/source.hpp"
 
+namespace google::protobuf {
+class Message;
+}
 namespace whorl::file {
 class Graph;
 }
@@ -23,7 +26,9 @@ namespace whorl::graphs {
 
 inline constexpr std::string_view container_magic = "\x89WHRL\r\n\x1a";
 
-std::string payload_of(const file::Graph& message);
+// The message in protobuf's deterministic encoding, and 128 bits of it in hexadecimal.
+std::string payload_of(const google::protobuf::Message& message);
+std::string hash_of(const google::protobuf::Message& message);
 std::string wrap(std::string_view payload);
 
 // Reads a container. The payload must be exactly what payload_of(message) gives, which refuses

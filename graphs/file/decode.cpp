@@ -2,13 +2,14 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include "engine/graph.hpp"
 #include "graphs/file/external.hpp"
+#include "graphs/file/sizes.hpp"
 #include "graphs/graph.pb.h"
 
 namespace whorl::graphs {
@@ -16,27 +17,6 @@ namespace whorl::graphs {
 static_assert(std::endian::native == std::endian::little, "raw elements are little endian");
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-// A long text, shortened for a message.
-std::string shown(std::string_view text) {
-  return text.size() <= 60 ? std::string(text) : fmt::format("{}...", text.substr(0, 60));
-}
-
-std::int64_t parse_dimension(std::string_view type, std::string_view text) {
-  std::int64_t dim = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), dim);
-  if (fault == std::errc::result_out_of_range)
-    graph_error("type", "type '{}': dimension {} does not fit 64 bits", shown(type), shown(text));
-  if (fault != std::errc{} || end != text.data() + text.size())
-    graph_error("type", "type '{}': '{}' is not a dimension", shown(type), shown(text));
-  return dim;
-}
 
 // One number as an element of type T; false when T cannot hold it.
 template <class T>
@@ -101,6 +81,7 @@ AttrValue decode_value(const file::Attribute& message, const AttrSpec* spec, Sou
   if (message.has_b()) given.push_back("b");
   if (message.has_s()) given.push_back("s");
   if (message.ints_size() > 0) given.push_back("ints");
+  if (message.sizes_size() > 0) given.push_back("sizes");
   if (message.has_dtype()) given.push_back("dtype");
   if (message.has_tensor()) given.push_back("tensor");
   check_alternatives(fmt::format("attribute '{}'", message.name()), given);
@@ -112,53 +93,48 @@ AttrValue decode_value(const file::Attribute& message, const AttrSpec* spec, Sou
   if (message.has_bits()) return std::bit_cast<double>(message.bits());
   if (message.has_b()) return message.b();
   if (message.has_s()) return message.s();
-  if (message.has_dtype()) return parse_dtype(message.dtype());
+  if (message.has_dtype()) return parse_dtype(message.dtype(), source);
   if (message.has_tensor()) return decode_tensor(message.tensor(), source);
-  if (message.ints_size() > source.limits.list)
+  const std::int64_t count = std::max(message.ints_size(), message.sizes_size());
+  if (count > source.limits.list)
     graph_error("file", "attribute '{}' has {} numbers, more than the limit of {}", message.name(),
-                message.ints_size(), source.limits.list);
-  return std::vector<std::int64_t>(message.ints().begin(), message.ints().end());
+                count, source.limits.list);
+  std::vector<std::int64_t> list(message.ints().begin(), message.ints().end());
+  for (const std::string& size : message.sizes())
+    list.push_back(parse_size(fmt::format("attribute '{}'", message.name()), size, source));
+  if (spec != nullptr && spec->kind == AttrKind::integer && message.sizes_size() == 1)
+    return list[0];
+  return list;
 }
 
 }  // namespace
 
-DType parse_dtype(std::string_view text) {
-  if (const auto dtype = dtype_from_name(text)) return *dtype;
+DType parse_dtype(std::string_view text, const Source& source) {
+  if (const auto dtype = dtype_from_name(text))
+    return is_float(*dtype) ? source.floating.value_or(*dtype) : *dtype;
   std::vector<std::string_view> known;
   for (int d = 0; d < dtype_count; ++d) known.push_back(name(static_cast<DType>(d)));
   graph_error("type", "unknown dtype '{}'; expected one of: {}", shown(text),
               fmt::join(known, ", "));
 }
 
-Type parse_type(std::string_view text, const LoadLimits& limits) {
-  const std::string_view whole = text;
-  const auto open = text.find('[');
-  if (open == std::string_view::npos || !text.ends_with(']'))
-    graph_error("type", "type '{}' is not of the form f32[20,784]", shown(text));
-  const DType dtype = parse_dtype(trimmed(text.substr(0, open)));
-  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+Type parse_type(std::string_view text, const Source& source) {
+  const TypeText type = split_type(text, source.limits);
+  const DType dtype = parse_dtype(type.dtype, source);
+  const std::string whole = fmt::format("type '{}'", shown(text));
   std::vector<std::int64_t> dims;
-  while (!trimmed(rest).empty()) {
-    const auto comma = rest.find(',');
-    dims.push_back(parse_dimension(whole, trimmed(rest.substr(0, comma))));
-    if (static_cast<std::int64_t>(dims.size()) > limits.rank)
-      graph_error("type", "type '{}': the rank is more than the limit of {}", shown(whole),
-                  limits.rank);
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-    if (trimmed(rest).empty())
-      graph_error("type", "type '{}': '' is not a dimension", shown(whole));
-  }
+  for (std::string_view dimension : type.dimensions)
+    dims.push_back(parse_size(whole, dimension, source));
   try {
     return {dtype, Shape(std::span<const std::int64_t>(dims))};
   } catch (const Error& error) {
-    graph_error("type", "type '{}': {}", shown(whole), bare_text(error));
+    graph_error("type", "{}: {}", whole, bare_text(error));
   }
 }
 
 Tensor decode_tensor(const file::Tensor& message, Source& source) {
   if (!message.has_type()) graph_error("tensor", "the tensor has no type");
-  const Type type = parse_type(message.type(), source.limits);
+  const Type type = parse_type(message.type(), source);
   std::vector<std::string_view> given;
   if (message.values_size() > 0) given.push_back("values");
   if (message.bools_size() > 0) given.push_back("bools");

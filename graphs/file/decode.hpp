@@ -14,9 +14,9 @@ class Node;
 
 namespace whorl::graphs {
 
-// "f32[20,784]"; blanks are allowed around dimensions.
-Type parse_type(std::string_view text, const LoadLimits& limits);
-DType parse_dtype(std::string_view text);
+// "f32[20,784]" or "f32[rows,784]"; blanks are allowed around dimensions.
+Type parse_type(std::string_view text, const Source& source);
+DType parse_dtype(std::string_view text, const Source& source);
 
 // Counts its bytes in source.constant_bytes and refuses to pass the limit.
 Tensor decode_tensor(const file::Tensor& message, Source& source);

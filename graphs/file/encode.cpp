@@ -1,17 +1,14 @@
 #include "graphs/file/encode.hpp"
 
-#include <google/protobuf/text_format.h>
-
 #include <bit>
 #include <charconv>
 #include <cmath>
 
+#include "graphs/file/print.hpp"
 #include "graphs/file/source.hpp"
 #include "graphs/graph.pb.h"
 
 namespace whorl::graphs {
-
-namespace pb = google::protobuf;
 
 namespace {
 
@@ -115,35 +112,9 @@ void encode_node(const Graph& graph, NodeId id, Style style, file::Node& message
   }
 }
 
-// Texts that are UTF-8 are written as they are, other bytes as octal numbers.
-class ReadableTexts final : public pb::TextFormat::FastFieldValuePrinter {
- public:
-  void PrintBytes(const std::string& value, pb::TextFormat::BaseTextGenerator* out) const override {
-    if (!is_utf8(value)) return FastFieldValuePrinter::PrintBytes(value, out);
-    std::string text = "\"";
-    for (char c : value) {
-      if (c == '"' || c == '\\') {
-        text += '\\';
-        text += c;
-      } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-        text += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-      } else {
-        text += c;
-      }
-    }
-    out->PrintString(text + '"');
-  }
-};
-
 template <class List>
-void print_list(const char* field, const List& list, const pb::TextFormat::Printer& printer,
-                std::string& text) {
-  std::string inside;
-  for (const auto& entry : list) {
-    printer.PrintToString(entry, &inside);
-    while (!inside.empty() && inside.back() == ' ') inside.pop_back();
-    text += fmt::format("{} {{ {} }}\n", field, inside);
-  }
+void print_list(const char* field, const List& list, std::string& text) {
+  for (const auto& entry : list) text += fmt::format("{} {{ {} }}\n", field, one_line(entry));
 }
 
 }  // namespace
@@ -176,23 +147,14 @@ void encode_metadata(const Graph& graph, file::Graph& message) {
 }
 
 std::string print(const file::Graph& message) {
-  pb::TextFormat::Printer printer;
-  printer.SetSingleLineMode(true);
-  printer.SetUseShortRepeatedPrimitives(true);
-  printer.SetDefaultFieldValuePrinter(new ReadableTexts);  // the printer owns it
-  std::string text = fmt::format("format_version: {}\n", message.format_version());
-  if (message.has_name()) {
-    file::Graph header;
-    header.set_name(message.name());
-    std::string line;
-    printer.PrintToString(header, &line);
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    text += line + '\n';
-  }
-  print_list("metadata", message.metadata(), printer, text);
-  print_list("inputs", message.inputs(), printer, text);
-  print_list("nodes", message.nodes(), printer, text);
-  print_list("outputs", message.outputs(), printer, text);
+  file::Graph header;
+  header.set_format_version(message.format_version());
+  if (message.has_name()) header.set_name(message.name());
+  std::string text = many_lines(header);
+  print_list("metadata", message.metadata(), text);
+  print_list("inputs", message.inputs(), text);
+  print_list("nodes", message.nodes(), text);
+  print_list("outputs", message.outputs(), text);
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "graphs/file/decode.hpp"
 #include "graphs/file/order.hpp"
+#include "graphs/file/sizes.hpp"
 #include "graphs/graph.pb.h"
 
 namespace whorl::graphs {
@@ -124,7 +125,7 @@ class Linker {
       item.kind = in_function ? Item::Kind::argument : Item::Kind::op;
       item.op = find_op("input");
       at(item, [&] {
-        if (input.has_type()) item.type = parse_type(input.type(), source_.limits);
+        if (input.has_type()) item.type = parse_type(input.type(), source_);
         if constexpr (in_function) {
           if (input.has_role()) graph_error("file", "a function's input has no role");
         } else {
@@ -175,7 +176,7 @@ class Linker {
         item.kind = node.has_call() ? Item::Kind::call : Item::Kind::repeat;
         at(item, [&] { add_call(item, node); });
       }
-      if (node.has_type()) at(item, [&] { item.type = parse_type(node.type(), source_.limits); });
+      if (node.has_type()) at(item, [&] { item.type = parse_type(node.type(), source_); });
       add(std::move(item));
     }
   }
@@ -343,14 +344,7 @@ class Linker {
 void check_header(const file::Graph& message, const Lines& lines, const Source& source) {
   if (message.inputs_size() + message.constants_size() + message.nodes_size() == 0)
     load_error(source.place(), "the graph has no nodes");
-  const Place place = source.place(lines.format_version);
-  if (!message.has_format_version())
-    load_error(place, "format_version is missing: write format_version: {}", graph_format_version);
-  const int version = message.format_version();
-  if (version > graph_format_version)
-    load_error(place, "format_version {} is newer than {}, the newest that this Whorl reads",
-               version, graph_format_version);
-  if (version < 1) load_error(place, "format_version {} was never used", version);
+  check_version(message, graph_format_version, source.place(lines.format_version));
 }
 
 NameTable function_names(const file::Graph& message, const Lines& lines, const Source& source) {
@@ -381,6 +375,7 @@ std::string describe(const Body& body, const Item& item) {
 
 Program link(const file::Graph& message, const Lines& lines, Source& source) {
   check_header(message, lines, source);
+  take_sizes(message, lines, source);
   Shared shared{message, function_names(message, lines, source), {}};
   for (const file::Function& function : message.functions()) {
     NameTable& outputs = shared.outputs.emplace_back();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/error.hpp"
+#include "engine/text.hpp"
 
 namespace whorl::graphs {
 
@@ -19,10 +20,6 @@ inline std::string to_string(const Place& place) {
   if (place.column == 0) return fmt::format("{}:{}", place.origin, place.line);
   return fmt::format("{}:{}:{}", place.origin, place.line, place.column);
 }
-
-// A text from a file may hold anything: control characters and bytes that are not UTF-8 are shown
-// as \xNN, so that a message is always one line that a terminal can print.
-std::string printable(std::string_view text);
 
 template <class... Args>
 [[noreturn]] void load_error(const Place& place, fmt::format_string<Args...> format,

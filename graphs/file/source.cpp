@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
+#include "engine/text.hpp"
 #include "graphs/file/container.hpp"
 #include "graphs/file/descriptor.hpp"
 
@@ -46,27 +48,6 @@ std::string first_bytes(std::string_view bytes) {
   for (unsigned char c : bytes.substr(0, 8))
     text += fmt::format("{}{:02x}", text.empty() ? "" : " ", c);
   return text;
-}
-
-// The length of the UTF-8 sequence that starts at `at`, or 0 where there is none. Overlong forms,
-// surrogates and numbers above 0x10ffff are none.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
-  };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned b = byte(0);
-  if (b < 0x80) return 1;
-  if (b >= 0xc2 && b <= 0xdf) return tail(1) ? 2 : 0;
-  if (b >= 0xe0 && b <= 0xef) {
-    if ((b == 0xe0 && byte(1) < 0xa0) || (b == 0xed && byte(1) > 0x9f)) return 0;
-    return tail(1) && tail(2) ? 3 : 0;
-  }
-  if (b >= 0xf0 && b <= 0xf4) {
-    if ((b == 0xf0 && byte(1) < 0x90) || (b == 0xf4 && byte(1) > 0x8f)) return 0;
-    return tail(1) && tail(2) && tail(3) ? 4 : 0;
-  }
-  return 0;
 }
 
 bool is_control(unsigned char c) {
@@ -149,7 +130,14 @@ class TextScan {
     while (end < text_.size() && is_word(text_[end])) ++end;
     word_ = text_.substr(at_, end - at_);
     word_line_ = line_;
-    if (depth_ == 0 && word_ == "format_version") lines_.format_version = line_;
+    if (depth_ > 0) return;
+    if (word_ == "format_version") {
+      lines_.format_version = line_;
+    } else if (lines_.first_field.empty() && std::isalpha(static_cast<unsigned char>(word_[0]))) {
+      lines_.first_field = word_;
+      while (end < text_.size() && (text_[end] == ':' || text_[end] == ' ')) ++end;
+      lines_.first_is_text = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
+    }
   }
 
   // A message opens: `word {`, or one of `word: [{`, where all but the first stand where they open.
@@ -163,6 +151,8 @@ class TextScan {
         lines_.bodies.emplace_back();
       } else if (word_ == "metadata") {
         lines_.metadata.push_back(line);
+      } else if (word_ == "sizes") {
+        lines_.sizes.push_back(line);
       } else {
         enter(lines_.main, line);
       }
@@ -203,22 +193,6 @@ class TextScan {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (length == 0 || c < 0x20 || c == 0x7f) {
-      result += fmt::format("\\x{:02x}", c);
-      ++at;
-    } else {
-      result += text.substr(at, length);
-      at += length;
-    }
-  }
-  return result;
-}
-
 std::string read_file(const std::filesystem::path& path, const LoadLimits& limits) {
   const auto refuse = [&](std::string_view what) {
     fail(ErrorKind::io, "load", "{}: cannot be read: {}", path.string(), what);
@@ -250,15 +224,6 @@ std::string read_file(const std::filesystem::path& path, const LoadLimits& limit
   return bytes;
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0) return false;
-    at += length;
-  }
-  return true;
-}
-
 Form check_form(Source& source, Lines& lines) {
   const std::string_view bytes = source.bytes;
   if (static_cast<std::int64_t>(bytes.size()) > source.limits.file_bytes)
@@ -269,8 +234,8 @@ Form check_form(Source& source, Lines& lines) {
     load_error(source.place(), "the file is cut off: {} bytes of a binary graph", bytes.size());
   for (const Signature& signature : signatures)
     if (bytes.starts_with(signature.bytes))
-      load_error(source.place(), "this looks like {}, not like a graph; the file begins with {}",
-                 signature.what, first_bytes(bytes));
+      load_error(source.place(), "this looks like {}, not like {}; the file begins with {}",
+                 signature.what, source.what, first_bytes(bytes));
   if (is_bare_message(bytes))
     load_error(source.place(),
                "this looks like a bare protobuf message: a binary graph needs Whorl's container, "

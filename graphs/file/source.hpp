@@ -1,7 +1,9 @@
-// Source: the bytes of one graph file, read within limits, and what kind of file they are.
+// Source: the bytes of one file, read within limits, and what kind of file they are.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,12 @@ struct Source {
   std::filesystem::path directory;  // where external tensors may lie; empty: nowhere
   std::string bytes;
   LoadLimits limits;
-  std::int64_t constant_bytes = 0;  // of the tensors that were decoded so far
+  std::int64_t constant_bytes = 0;    // of the tensors that were decoded so far
+  std::string_view what = "a graph";  // that it ought to hold
+  // The named dimensions; those that the caller gave, until take_sizes adds the file's own.
+  std::map<std::string, std::int64_t> sizes = {};
+  // What f32 and f64 stand for, when a body is written for both.
+  std::optional<DType> floating = {};
 
   Place place(int line = 0, int column = 0) const { return {origin, line, column}; }
 };
@@ -30,8 +37,11 @@ struct BodyLines {
 struct Lines {
   int format_version = 0;
   BodyLines main;
-  std::vector<int> functions, metadata;
+  std::vector<int> functions, metadata, sizes;
   std::vector<BodyLines> bodies;  // of the functions
+  // The first outermost field that is not format_version, and whether a text is its value.
+  std::string_view first_field;
+  bool first_is_text = false;
 };
 inline int line_at(const std::vector<int>& lines, std::size_t i) {
   return i < lines.size() ? lines[i] : 0;
@@ -45,6 +55,16 @@ std::string read_file(const std::filesystem::path& path, const LoadLimits& limit
 // are nested no deeper than the limit. The lines are those of a text that also passes the parser.
 Form check_form(Source& source, Lines& lines);
 
-bool is_utf8(std::string_view text);
+// `place` is that of the version.
+template <class Message>
+void check_version(const Message& message, int newest, const Place& place) {
+  const int version = message.format_version();
+  if (!message.has_format_version())
+    load_error(place, "format_version is missing: write format_version: {}", newest);
+  if (version > newest)
+    load_error(place, "format_version {} is newer than {}, the newest that this Whorl reads",
+               version, newest);
+  if (version < 1) load_error(place, "format_version {} was never used", version);
+}
 
 }  // namespace whorl::graphs

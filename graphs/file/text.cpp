@@ -1,13 +1,12 @@
 #include "graphs/file/text.hpp"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/text_format.h>
 
 #include <cctype>
 
 #include "engine/attributes.hpp"
-#include "graphs/graph.pb.h"
 
 namespace whorl::graphs {
 
@@ -33,7 +32,7 @@ std::string reworded(const std::string& message) {
     const std::string_view field = quoted(message, 1);
     std::vector<std::string_view> known;
     const pb::Descriptor* descriptor =
-        file::Graph::descriptor()->file()->pool()->FindMessageTypeByName(type);
+        pb::DescriptorPool::generated_pool()->FindMessageTypeByName(type);
     for (int i = 0; descriptor != nullptr && i < descriptor->field_count(); ++i)
       known.push_back(descriptor->field(i)->name());
     return fmt::format("unknown field '{}' of {}{}", field, type.substr(type.rfind('.') + 1),
@@ -63,15 +62,23 @@ class FirstError final : public pb::io::ErrorCollector {
 
 }  // namespace
 
-void parse_text(const Source& source, file::Graph& message) {
+void parse_text(const Source& source, pb::Message& message, Places* places) {
   pb::io::ArrayInputStream stream(source.bytes.data(), static_cast<int>(source.bytes.size()));
   FirstError error;
   pb::TextFormat::Parser parser;
   parser.SetRecursionLimit(static_cast<int>(source.limits.nesting));
   parser.RecordErrorsTo(&error);
+  parser.WriteLocationsTo(places);
   if (!parser.Parse(&stream, &message))
     load_error(source.place(error.at_line, error.at_column), "{}",
                error.text.empty() ? "syntax error" : error.text);
+}
+
+void read_text(Source& source, pb::Message& message, Places& places) {
+  Lines lines;
+  if (check_form(source, lines) == Form::binary)
+    load_error(source.place(), "this is a binary graph, not {}", source.what);
+  parse_text(source, message, &places);
 }
 
 }  // namespace whorl::graphs

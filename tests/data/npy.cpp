@@ -1,21 +1,15 @@
 #include "data/npy.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "engine/error.hpp"
-#include "scratch.hpp"
+#include "tests/data/data_fixture.hpp"
 
 namespace whorl {
 
 namespace {
-
-using testing::Scratch;
 
 std::string little(std::uint64_t value, int bytes) {
   std::string text;
@@ -43,25 +37,9 @@ std::string header(std::string_view descr, std::string_view shape,
                      shape);
 }
 
-struct Fixture {
-  Scratch scratch;
+struct Fixture : testing::DataFixture {
+  Tensor load(std::string_view bytes) { return load_npy(write("x.npy", bytes)); }
 
-  Tensor load(std::string_view bytes) { return load_npy(scratch.write("x.npy", bytes)); }
-
-  // The text of the Error without the directory's name, with its exit code.
-  template <class F>
-  std::string error_of(F&& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      std::string text = error.what();
-      const std::string directory = scratch.path() + "/";
-      for (auto at = text.find(directory); at != std::string::npos; at = text.find(directory))
-        text.erase(at, directory.size());
-      return fmt::format("{} ({})", text, exit_code(error.kind()));
-    }
-    return "no error";
-  }
   std::string error_of_bytes(std::string_view bytes) {
     return error_of([&] { load(bytes); });
   }

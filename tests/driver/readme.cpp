@@ -50,8 +50,9 @@ std::string comparable(const std::string& text) {
   std::istringstream lines(text);
   std::string result;
   for (std::string line; std::getline(lines, line);) {
-    // Memory and threads are the machine's, steps are the planner's.
-    if (line.starts_with("  memory") || line.starts_with("  work")) continue;
+    // Memory, threads and time are the machine's, steps are the planner's.
+    if (line.starts_with("  memory") || line.starts_with("  work") || line.starts_with("  time"))
+      continue;
     for (char& c : line)
       if (c == '[' || c == ']' || c == ',') c = ' ';
     std::istringstream words(line);

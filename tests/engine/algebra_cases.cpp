@@ -292,6 +292,46 @@ output out = %11
 %12 = matmul(%8, %11) {transpose_a=false, transpose_b=false} : f32[4,2,2]
 output out = %12
 )", Same::nearly},
+      {"net_inputs",
+       [](Build& b) {
+         return coordinate_net({broadcast(b.row, {2, 3}), b.y}, b.line, {{3, 2}, "tanh", {0}});
+       }, R"(
+%10 = reshape(%6) {shape=[3]} : f32[3]
+%11 = reshape(%10) {shape=[1,3]} : f32[1,3]
+%12 = coordinate_net(%7, %11, %1) {hidden=[3,2], activation="tanh", wrt=[0], axis=0} : f32[2,2,3]
+output out = %12
+)", Same::nearly},
+      {"net_inputs",
+       [](Build& b) { return coordinate_net({b.x, b.f(0.5)}, b.line, {{3, 2}, "tanh", {}}); }, R"(
+%10 = fill() {dtype=f32, shape=[], value=0.5} : f32[]
+%11 = reshape(%10) {shape=[1,1]} : f32[1,1]
+%12 = coordinate_net(%7, %0, %11) {hidden=[3,2], activation="tanh", wrt=[], axis=0} : f32[1,2,3]
+output out = %12
+)", Same::nearly},
+      // On each axis one input keeps its size.
+      {"net_inputs",
+       [](Build& b) {
+         return coordinate_net({broadcast(b.s, {2, 3}), broadcast(b.v, {2, 3})}, b.line,
+                               {{3, 2}, "relu", {}});
+       }, R"(
+%10 = broadcast(%2) {shape=[2,3], axes=[1]} : f32[2,3]
+%11 = reshape(%3) {shape=[1,1]} : f32[1,1]
+%12 = coordinate_net(%7, %11, %10) {hidden=[3,2], activation="relu", wrt=[], axis=0} : f32[1,2,3]
+output out = %12
+)", Same::nearly},
+      {"net_inputs",
+       [](Build& b) {
+         return b.op("coordinate_net_weights_gradient",
+                     {b.line, b.slice(b.batch, 0, 0, 1), broadcast(b.s, {2, 3}), b.x},
+                     {{"hidden", L{3, 2}}, {"activation", std::string("tanh")}});
+       }, R"(
+%10 = slice(%8) {axis=0, begin=0, end=1, step=1} : f32[1,2,3]
+%11 = reshape(%3) {shape=[1,1]} : f32[1,1]
+%12 = coordinate_net_weights_gradient(%7, %10, %11, %0) {hidden=[3,2], activation="tanh", wrt=[], axis=0} : f32[20]
+output out = %12
+)", Same::nearly},
+      {"net_inputs", [](Build& b) { return coordinate_net({b.row, b.x}, b.line, {{3, 2}, "relu", {}}); },
+       stays},
   };
 }
 // clang-format on

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <numbers>
 #include <set>
@@ -242,6 +243,33 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(any_range_of_elements_has_the_same_bits, T, Floats
     const auto at_i = static_cast<std::size_t>(i);
     BOOST_TEST(normal<T>(at, i) == whole[at_i]);
     BOOST_TEST(uniform<T>(at, i) == whole_uniform[at_i]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(rows_of_chains_have_the_bits_of_each_chain_alone, T, Floats) {
+  const RandomCoordinates at{5, 6, 7, 8};
+  for (std::int64_t row : {1, 2, 3, 4, 7, 20, 33, 130, 300}) {
+    std::vector<T> normals(static_cast<std::size_t>(11 * row)), uniforms(normals.size());
+    for (std::int64_t chain = 0; chain < 11; ++chain) {
+      RandomCoordinates alone = at;
+      alone.chain += static_cast<std::uint32_t>(chain);
+      const auto offset = static_cast<std::size_t>(chain * row),
+                 size = static_cast<std::size_t>(row);
+      fill_normal<T>(alone, 0, std::span(normals).subspan(offset, size));
+      fill_uniform<T>(alone, 0, std::span(uniforms).subspan(offset, size));
+    }
+    for (std::size_t begin :
+         {std::size_t{0}, std::size_t{1}, static_cast<std::size_t>(5 * row / 2)})
+      for (std::size_t end : {normals.size(), normals.size() - 1, begin + 1}) {
+        std::vector<T> found(end - begin);
+        const auto equals = [&](const std::vector<T>& whole) {
+          return std::memcmp(found.data(), whole.data() + begin, found.size() * sizeof(T)) == 0;
+        };
+        fill_normal_rows<T>(at, row, static_cast<std::int64_t>(begin), found);
+        BOOST_TEST(equals(normals));
+        fill_uniform_rows<T>(at, row, static_cast<std::int64_t>(begin), found);
+        BOOST_TEST(equals(uniforms));
+      }
   }
 }
 

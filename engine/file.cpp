@@ -1,4 +1,4 @@
-#include "data/file.hpp"
+#include "engine/file.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -84,6 +84,14 @@ class TemporaryFile {
     if (closed != 0) io_error(where_, path_, "write", errno);
     if (::rename(name_.c_str(), path_.c_str()) != 0) io_error(where_, path_, "write", errno);
     committed_ = true;
+    // The new name lasts once the folder is on disk. Not all file systems can do that, and the file
+    // itself is complete: a failure here is none of the caller's.
+    const std::size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+    const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return;
+    ::fsync(directory);
+    ::close(directory);
   }
 
  private:

@@ -1,4 +1,4 @@
-#include "data/file.hpp"
+#include "engine/file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,0 +1,154 @@
+#include "data/dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "data/npy.hpp"
+#include "engine/attributes.hpp"
+#include "engine/error.hpp"
+#include "engine/text.hpp"
+
+namespace whorl {
+
+namespace {
+
+// Why `value` cannot become a T, or "".
+template <class T>
+std::string_view obstacle(double value) {
+  if (!std::isfinite(value)) return "not finite";
+  if constexpr (std::is_same_v<T, bool>) {
+    return value == 0 || value == 1 ? "" : "neither 0 nor 1";
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    if (value != std::trunc(value)) return "not a whole number";
+    const bool fits = value >= std::numeric_limits<std::int32_t>::min() &&
+                      value <= std::numeric_limits<std::int32_t>::max();
+    return fits ? "" : "too large";
+  } else {
+    return std::isfinite(static_cast<T>(value)) ? "" : "too large";
+  }
+}
+
+// Fills `tensor` with value(row, column) for all its rows and columns. `refuse(row, column, text)`
+// is called for the first that does not fit.
+template <class Value, class Refuse>
+void fill(Tensor& tensor, const WantedInput& input, Value&& value, Refuse&& refuse) {
+  const std::int64_t columns = input.columns();
+  dispatch(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* out = tensor.data<T>();
+    for (std::int64_t row = 0; row < tensor.shape()[0]; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        const double number = value(row, column);
+        if (const std::string_view why = obstacle<T>(number); !why.empty())
+          refuse(row, column,
+                 fmt::format("{} is {} for input '{}', which is {}", number, why, input.name,
+                             name(input.dtype)));
+        *out++ = static_cast<T>(number);
+      }
+  });
+}
+
+Tensor load_rows(const std::string& path, const WantedInput& input) {
+  Tensor stored = load_npy(path);
+  const Shape& shape = stored.shape();
+  if (shape.rank() == 0 || shape.without_front() != input.row)
+    fail(ErrorKind::data, "npy", "{}: found {}, but input '{}' takes {}", path,
+         to_string(stored.type()), input.name, to_string(input));
+  Tensor result = stored.dtype() == input.dtype ? stored : Tensor({input.dtype, shape});
+  const auto refuse = [&](std::int64_t row, std::int64_t, const std::string& what) {
+    fail(ErrorKind::data, "npy", "{}: row {}: {}", path, row, what);
+  };
+  dispatch(stored.dtype(), [&](auto zero) {
+    const auto* values = stored.data<decltype(zero)>();
+    fill(
+        result, input,
+        [&](std::int64_t row, std::int64_t column) {
+          return static_cast<double>(values[row * input.columns() + column]);
+        },
+        refuse);
+  });
+  return result;
+}
+
+}  // namespace
+
+void Dataset::add(Array array) {
+  const auto refuse = [&](std::string_view what) {
+    fail(ErrorKind::data, "data", "{}: input '{}' {}", array.origin, array.name, what);
+  };
+  const Shape& shape = array.tensor.shape();
+  if (shape.rank() == 0) refuse("has no rows: it is a single number");
+  if (shape[0] == 0) refuse("has no rows");
+  if (shape[0] > std::numeric_limits<std::int32_t>::max())
+    refuse("has more than the limit of 2^31 - 1 rows");
+  for (const Array& other : arrays_)
+    if (other.name == array.name) refuse("is there already");
+  if (!arrays_.empty() && rows() != shape[0])
+    fail(ErrorKind::data, "data", "{} has {} rows for input '{}', but {} has {} for input '{}'",
+         array.origin, shape[0], array.name, arrays_[0].origin, rows(), arrays_[0].name);
+  arrays_.push_back(std::move(array));
+}
+
+std::int64_t Dataset::rows() const { return arrays_.empty() ? 0 : arrays_[0].tensor.shape()[0]; }
+
+std::size_t Dataset::index(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (arrays_[i].name == name) return i;
+    names.push_back(arrays_[i].name);
+  }
+  fail(ErrorKind::usage, "data", "the data have no input '{}'{}", name, did_you_mean(name, names));
+}
+
+std::string to_string(const WantedInput& input) {
+  return fmt::format("{}[N{}{}", name(input.dtype), input.row.rank() > 0 ? "," : "",
+                     to_string(input.row).substr(1));
+}
+
+Dataset dataset_from(const Table& table, const std::vector<WantedInput>& wanted,
+                     const ColumnNames& given) {
+  const auto mapping = map_columns(table, wanted, given);
+  Dataset dataset;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const WantedInput& input = wanted[i];
+    const std::vector<std::int64_t>& columns = mapping[i];
+    const auto column_name = [&](std::int64_t column) {
+      return table.names[static_cast<std::size_t>(columns[static_cast<std::size_t>(column)])];
+    };
+    Tensor tensor({input.dtype, input.row.with_front(table.rows())});
+    fill(
+        tensor, input,
+        [&](std::int64_t row, std::int64_t column) {
+          return table.at(row, columns[static_cast<std::size_t>(column)]);
+        },
+        [&](std::int64_t row, std::int64_t column, const std::string& what) {
+          fail(ErrorKind::data, "csv", "{}:{}: column '{}': {}", table.path, table.line(row),
+               printable(column_name(column)), what);
+        });
+    Dataset::Array array{input.name, std::move(tensor), table.path, {}};
+    for (std::int64_t column = 0; column < input.columns(); ++column)
+      array.columns.push_back(column_name(column));
+    dataset.add(std::move(array));
+  }
+  return dataset;
+}
+
+Dataset dataset_from(const FileNames& files, const std::vector<WantedInput>& wanted) {
+  std::vector<std::string_view> names;
+  for (const WantedInput& input : wanted) names.push_back(input.name);
+  for (const auto& [name, path] : files)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail(ErrorKind::usage, "data", "{} is given for '{}', which is no data input{}", path, name,
+           did_you_mean(name, names));
+  Dataset dataset;
+  for (const WantedInput& input : wanted) {
+    const auto file = files.find(input.name);
+    if (file == files.end())
+      fail(ErrorKind::usage, "data", "there is no file for input '{}'", input.name);
+    dataset.add({input.name, load_rows(file->second, input), file->second, {}});
+  }
+  return dataset;
+}
+
+}  // namespace whorl

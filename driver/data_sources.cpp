@@ -1,0 +1,249 @@
+#include "driver/data_sources.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "data/dataset.hpp"
+#include "data/npy.hpp"
+#include "data/standardise.hpp"
+#include "engine/attributes.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+bool is_parameter(const Graph& graph, NodeId input) {
+  for (const auto& [key, value] : graph.attributes(input).list())
+    if (key == "role") return std::get<std::string>(value) == "parameter";
+  return false;
+}
+
+struct DataInput {
+  std::string name;
+  Type type;                      // as the graph was written
+  std::vector<std::string> dims;  // numbers, or names of sizes
+  bool rows = false;
+};
+
+std::vector<DataInput> data_inputs(const Graph& graph, const DeclaredSizes& declared) {
+  std::vector<DataInput> inputs;
+  std::optional<std::string> rows;
+  for (NodeId id : graph.input_nodes()) {
+    if (is_parameter(graph, id)) continue;
+    DataInput input{std::string(graph.name(id)), graph.type(id), {}, false};
+    const auto written = declared.inputs.find(input.name);
+    if (written != declared.inputs.end()) input.dims = written->second;
+    if (written == declared.inputs.end())
+      for (std::int64_t dim : input.type.shape) input.dims.push_back(std::to_string(dim));
+    if (!rows && !input.dims.empty()) rows = input.dims[0];
+    input.rows = !input.dims.empty() && input.dims[0] == rows;
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+const DataInput& input_named(const std::vector<DataInput>& inputs, std::string_view option,
+                             const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const DataInput& input : inputs) {
+    if (input.name == name) return input;
+    names.push_back(input.name);
+  }
+  fail(ErrorKind::usage, "sample", "{}: the energy has no data input '{}'{}", option, name,
+       did_you_mean(name, names));
+}
+
+struct Sources {
+  std::string table;  // a CSV file, or ""
+  FileNames arrays;   // by input
+  ColumnNames columns;
+};
+
+Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& settings) {
+  Sources sources;
+  for (const std::string& file : settings.files) {
+    const std::size_t equals = file.find('=');
+    if (equals != std::string::npos) {
+      const std::string name = file.substr(0, equals);
+      input_named(inputs, "data", name);
+      if (!sources.arrays.emplace(name, file.substr(equals + 1)).second)
+        fail(ErrorKind::usage, "sample", "data: input '{}' is given twice", name);
+    } else if (!sources.table.empty()) {
+      fail(ErrorKind::usage, "sample", "data: two tables are given, {} and {}; expected one",
+           sources.table, file);
+    } else {
+      sources.table = file;
+    }
+  }
+  for (const auto& [input, columns] : settings.columns) {
+    input_named(inputs, "columns", input);
+    if (sources.table.empty() || sources.arrays.contains(input))
+      fail(ErrorKind::usage, "sample", "columns: input '{}' does not come from a CSV file", input);
+    if (!sources.columns.emplace(input, columns).second)
+      fail(ErrorKind::usage, "sample", "columns: input '{}' is given twice", input);
+  }
+  return sources;
+}
+
+void check_sources(const std::vector<DataInput>& inputs, const Sources& sources,
+                   const DataSettings& settings) {
+  if (inputs.empty() && !settings.files.empty())
+    fail(ErrorKind::usage, "sample", "the energy has no data inputs, so {} cannot be used",
+         settings.files.front());
+  for (const DataInput& input : inputs) {
+    if (sources.arrays.contains(input.name) || (input.rows && !sources.table.empty())) continue;
+    fail(ErrorKind::usage, "sample", "input '{}' {} has no data; give --data {}{}={}.npy",
+         input.name, to_string(input.type), input.rows ? "FILE.csv or --data " : "", input.name,
+         input.name);
+  }
+  for (const std::string& name : settings.standardise)
+    if (!input_named(inputs, "standardise", name).rows)
+      fail(ErrorKind::usage, "sample", "standardise: input '{}' has no rows", name);
+}
+
+char separator_of(const DataSettings& settings) {
+  if (settings.separator.empty()) return ',';
+  if (settings.separator.size() == 1) return settings.separator[0];
+  fail(ErrorKind::usage, "sample", "the separator is '{}'; expected one of , ; | and tab",
+       settings.separator);
+}
+
+// The named sizes, as the files decide them.
+class Sizes {
+ public:
+  explicit Sizes(const DeclaredSizes& declared) : declared_(declared) {}
+
+  bool open(const std::string& dim) const {
+    return declared_.values.contains(dim) && !found_.contains(dim);
+  }
+  void take(const std::string& dim, std::int64_t value, const std::string& origin) {
+    if (!declared_.values.contains(dim)) return;
+    const auto [place, fresh] = found_.emplace(dim, std::pair(value, origin));
+    if (!fresh && place->second.first != value)
+      fail(ErrorKind::data, "sample", "size '{}' is {} by {} and {} by {}", dim,
+           place->second.first, place->second.second, value, origin);
+  }
+  std::int64_t of(const std::string& dim) const {
+    if (const auto found = found_.find(dim); found != found_.end()) return found->second.first;
+    const auto written = declared_.values.find(dim);
+    return written != declared_.values.end() ? written->second : std::stoll(dim);
+  }
+  Type type(const DataInput& input) const {
+    std::vector<std::int64_t> dims;
+    for (const std::string& dim : input.dims) dims.push_back(of(dim));
+    return {input.type.dtype, Shape(std::span<const std::int64_t>(dims))};
+  }
+  std::map<std::string, std::int64_t> found() const {
+    std::map<std::string, std::int64_t> sizes;
+    for (const auto& [name, value] : found_) sizes[name] = value.first;
+    return sizes;
+  }
+
+ private:
+  const DeclaredSizes& declared_;
+  std::map<std::string, std::pair<std::int64_t, std::string>> found_;
+};
+
+void take_array_sizes(const DataInput& input, const std::string& path, Sizes& sizes) {
+  const std::size_t first = input.rows ? 1 : 0;
+  if (std::none_of(input.dims.begin() + static_cast<std::ptrdiff_t>(first), input.dims.end(),
+                   [&](const std::string& dim) { return sizes.open(dim); }))
+    return;
+  const Shape shape = load_npy(path).shape();
+  if (static_cast<std::size_t>(shape.rank()) != input.dims.size()) return;  // refused later
+  for (std::size_t axis = first; axis < input.dims.size(); ++axis)
+    sizes.take(input.dims[axis], shape[static_cast<int>(axis)], path);
+}
+
+// An input [rows,k] takes as many columns as it is given, or all that are left when it is alone.
+void take_table_sizes(const std::vector<DataInput>& inputs, const Sources& sources,
+                      const Table& table, Sizes& sizes) {
+  std::int64_t left = table.columns();
+  const DataInput* rest = nullptr;
+  int open = 0;
+  for (const DataInput& input : inputs) {
+    if (!input.rows || sources.arrays.contains(input.name)) continue;
+    const auto given = sources.columns.find(input.name);
+    const bool variable = input.dims.size() == 2 && sizes.open(input.dims[1]);
+    if (given != sources.columns.end()) {
+      left -= static_cast<std::int64_t>(given->second.size());
+      if (variable)
+        sizes.take(input.dims[1], static_cast<std::int64_t>(given->second.size()), table.path);
+    } else if (variable) {
+      rest = &input;
+      ++open;
+    } else {
+      left -= sizes.type(input).shape.without_front().elements();
+    }
+  }
+  if (open == 1 && left > 0 && sizes.open(rest->dims[1]))
+    sizes.take(rest->dims[1], left, table.path);
+}
+
+// An input without rows takes its file as it is.
+Tensor whole_array(const DataInput& input, const Type& type, const std::string& path) {
+  Tensor tensor = load_npy(path);
+  if (tensor.dtype() == DType::f64 && type.dtype == DType::f32) tensor = narrow(path, tensor);
+  if (tensor.type() != type)
+    fail(ErrorKind::data, "sample", "input '{}' is {}, but {} holds {}", input.name,
+         to_string(type), path, to_string(tensor.type()));
+  return tensor;
+}
+
+Dataset load_rows(const std::vector<DataInput>& inputs, const Sources& sources,
+                  const std::optional<Table>& table, const Sizes& sizes) {
+  std::vector<WantedInput> from_table, from_files;
+  FileNames files;
+  for (const DataInput& input : inputs) {
+    if (!input.rows) continue;
+    const auto file = sources.arrays.find(input.name);
+    const WantedInput wanted{input.name, input.type.dtype, sizes.type(input).shape.without_front()};
+    (file == sources.arrays.end() ? from_table : from_files).push_back(wanted);
+    if (file != sources.arrays.end()) files.insert(*file);
+  }
+  Dataset dataset;
+  if (table) dataset = dataset_from(*table, from_table, sources.columns);
+  if (files.empty()) return dataset;
+  const Dataset arrays = dataset_from(files, from_files);
+  for (const Dataset::Array& array : arrays.arrays()) dataset.add(array);
+  return dataset;
+}
+
+}  // namespace
+
+LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
+                     const DataSettings& settings) {
+  const std::vector<DataInput> inputs = data_inputs(graph, declared);
+  const Sources sources = sort_files(inputs, settings);
+  check_sources(inputs, sources, settings);
+
+  std::optional<Table> table;
+  if (!sources.table.empty())
+    table = load_csv(sources.table, {.separator = separator_of(settings)});
+  Sizes sizes(declared);
+  for (const DataInput& input : inputs)
+    if (const auto file = sources.arrays.find(input.name); file != sources.arrays.end())
+      take_array_sizes(input, file->second, sizes);
+  if (table) take_table_sizes(inputs, sources, *table, sizes);
+
+  LoadedData result;
+  Dataset dataset = load_rows(inputs, sources, table, sizes);
+  if (!settings.standardise.empty())
+    result.notes = standardise(dataset, settings.standardise).warnings;
+  result.rows = dataset.rows();
+  result.sizes = sizes.found();
+  for (const Dataset::Array& array : dataset.arrays())
+    result.tensors.emplace(array.name, array.tensor);
+  for (const DataInput& input : inputs) {
+    if (input.rows) {
+      result.row_inputs.push_back(input.name);
+      if (declared.values.contains(input.dims[0])) result.rows_size = input.dims[0];
+    } else {
+      result.tensors.emplace(input.name,
+                             whole_array(input, sizes.type(input), sources.arrays.at(input.name)));
+    }
+  }
+  return result;
+}
+
+}  // namespace whorl::driver

@@ -1,0 +1,36 @@
+// LoadedData: the arrays of an energy's data inputs, from the files that a user names.
+//
+// A data input with rows is one whose leading axis counts the rows of a data set: those that have
+// the leading axis of the first data input, by the name of its size where it has one, as in
+// f32[rows,3], else by its number. The other data inputs are bound as they are. Sizes with names
+// are taken from the files.
+// Thread safety: plain values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "engine/tensor.hpp"
+#include "graphs/experiment_file.hpp"
+#include "graphs/graph_file.hpp"
+
+namespace whorl::driver {
+
+struct LoadedData {
+  std::map<std::string, Tensor> tensors;  // of all data inputs; [rows, ...] for those with rows
+  std::vector<std::string> row_inputs;
+  std::int64_t rows = 0;                      // N; 0 when no input has rows
+  std::string rows_size;                      // the name of the leading size, or ""
+  std::map<std::string, std::int64_t> sizes;  // that the files decide, other than `rows_size`
+  std::vector<std::string> notes;
+};
+
+// Reads a CSV file, NPY files (INPUT=FILE), or both, for the inputs of `graph`, which was loaded
+// from a file with these sizes. Throws a usage Error when an input is left without data or a name
+// is wrong, a data Error for content that does not fit.
+LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
+                     const DataSettings& settings);
+
+}  // namespace whorl::driver

@@ -1,0 +1,219 @@
+#include "driver/meta_learning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/ops.hpp"
+#include "engine/random.hpp"
+#include "losses/kl.hpp"
+#include "samplers/chains.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+constexpr std::uint32_t choice_stream = 901;
+constexpr std::string_view chosen_chains = "in_chain/chains";
+
+// Weights as they are drawn, with f_Q scaled and f_D's output bias set as the settings ask.
+LearnedSampler first_sampler(const TrainingSettings& settings) {
+  LearnedSampler sampler = settings.start;
+  draw_weights(sampler, settings.seed);
+  std::vector<double>& curl = sampler.curl.weights;
+  const auto outputs = static_cast<std::size_t>(sampler.curl.hidden.back()) + 1;
+  for (std::size_t i = curl.size() - outputs; i < curl.size(); ++i) curl[i] *= settings.curl_output;
+  if (settings.diffusion_start) {
+    // D begins near c + scale T(bias).
+    const double wanted =
+        (*settings.diffusion_start - sampler.c) / std::max(sampler.diffusion.scale, 1e-300);
+    const double bias = sampler.diffusion.transform == Transform::softplus
+                            ? std::log(std::expm1(wanted))
+                        : sampler.diffusion.transform == Transform::square ? std::sqrt(wanted)
+                                                                           : wanted;
+    if (!std::isfinite(bias))
+      fail(ErrorKind::usage, "train", "D cannot begin at {}: c is {}", *settings.diffusion_start,
+           sampler.c);
+    sampler.diffusion.weights.back() = bias;
+  }
+  return sampler;
+}
+
+// Puts one number into every element.
+void assign(Tensor& tensor, double value) {
+  dispatch(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto values = tensor.values<T>();
+    std::fill(values.begin(), values.end(), static_cast<T>(value));
+  });
+}
+
+// `rate` for the weights that f_Q's output layer has, zero for the others.
+Tensor output_layer_decay(const Network& network, double rate, DType dtype) {
+  const std::int64_t all = network.weight_count(), last = network.hidden.back() + 1;
+  Tensor decay({dtype, {all}});
+  Tensor tail =
+      Tensor::borrow({dtype, {last}}, static_cast<char*>(decay.raw()) +
+                                          (all - last) * static_cast<std::int64_t>(size_of(dtype)));
+  assign(tail, rate);
+  return decay;
+}
+
+}  // namespace
+
+MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
+                           const TrainingSettings& settings, std::vector<TrainingTask> tasks,
+                           int threads)
+    : settings_(settings), tasks_(std::move(tasks)), sampler_(first_sampler(settings)) {
+  if (tasks_.empty()) fail(ErrorKind::usage, "train", "there is no target to train on");
+  RecipeOptions recipe;
+  recipe.gradient = gradient;
+  recipe.gradient.differentiable = settings.through_gradient;
+  const Step step = recipe_step(
+      energy, complete_recipe(learned_dynamics(sampler_, {}, settings.step_size)), recipe);
+  state_ = step.state;
+
+  MetaTrainingOptions options;
+  options.unroll = {settings.chains, settings.steps, settings.truncate};
+  options.adam = {settings.adam.beta1, settings.adam.beta2, settings.adam.epsilon};
+  options.clip = settings.adam.clip;
+  options.separate_updates = settings.separate_updates;
+  options.trained = {std::string(curl_weights), std::string(diffusion_weights)};
+  if (settings.curl_decay > 0)
+    options.decay[std::string(curl_weights)] =
+        output_layer_decay(sampler_.curl, settings.curl_decay, energy.dtype());
+  options.statistics = {"energy", "curl", "diffusion", "curl_clamped", "diffusion_clamped"};
+  graph_ = meta_training_graph(
+      step, options,
+      [&](Graph& graph, const std::vector<Moment>& moments) { return losses(graph, moments); });
+  carried_ = carried_inputs(graph_);
+
+  executor_ = std::make_unique<Executor>(compile(graph_), ExecutorOptions{threads, false});
+  for (NodeId id : graph_.input_nodes())
+    feeds_.emplace(std::string(graph_.name(id)), Tensor(graph_.type(id)));
+  for (const StepParameter& parameter : step.parameters)
+    feeds_.insert_or_assign(parameter.name, parameter.value.clone());
+  std::int32_t* seed = feeds_.at("seed").data<std::int32_t>();
+  seed[0] = static_cast<std::int32_t>(settings.seed & 0xffffffffu);
+  seed[1] = static_cast<std::int32_t>(settings.seed >> 32);
+  for (const auto& [name, tensor] : feeds_) executor_->bind(name, tensor);
+}
+
+std::vector<MetaLoss> MetaLearning::losses(Graph& graph, const std::vector<Moment>& moments) const {
+  // What moment t + 1 begins with is what step t has left behind.
+  const auto snapshots = [&](std::int64_t from, std::int64_t every) {
+    std::vector<Snapshot> chosen;
+    for (std::int64_t t = from; t + 1 < static_cast<std::int64_t>(moments.size()); t += every) {
+      const Moment& moment = moments[static_cast<std::size_t>(t + 1)];
+      chosen.push_back({moment.state.at("position"), moment.statistics.at("gradient"),
+                        moment.statistics.at("energy")});
+    }
+    return chosen;
+  };
+  std::vector<MetaLoss> all;
+  if (const auto& cross = settings_.cross_chain)
+    all.push_back({"cross_chain", cross->weight * cross_chain_loss(snapshots(0, cross->every),
+                                                                   {.ridge = cross->ridge})});
+  if (const auto& in = settings_.in_chain) {
+    const Value chains = input(graph, chosen_chains, {DType::i32, Shape{in->chains}});
+    all.push_back({"in_chain", in->weight * in_chain_loss(snapshots(in->from, in->every), chains,
+                                                          {in->ridge, in->pooled})});
+  }
+  return all;
+}
+
+void MetaLearning::start_epoch(std::int64_t epoch) {
+  const TrainingTask& task = tasks_[static_cast<std::size_t>(epoch) % tasks_.size()];
+  for (const auto& [name, tensor] : task.data) executor_->bind(name, tensor);
+  const DType dtype = graph_.type(*graph_.find("position")).dtype;
+  if (const auto statistics = feeds_.find(task_statistics); statistics != feeds_.end()) {
+    const Tensor values = statistics_tensor(task.statistics, dtype);
+    std::memcpy(statistics->second.raw(), values.raw(), static_cast<std::size_t>(values.bytes()));
+  }
+  const double own = sampler_.step_size(task.statistics);
+  assign(feeds_.at("step_sizes"), own > 0 ? own : settings_.step_size);
+  for (std::size_t k = 0; k < state_.size(); ++k) {
+    const Start& start = state_[k].name == "position"   ? settings_.position
+                         : state_[k].name == "momentum" ? settings_.momentum
+                                                        : state_[k].start;
+    fill_start(start, {settings_.seed, start_stream(k), static_cast<std::uint32_t>(epoch)},
+               feeds_.at(state_[k].name));
+  }
+}
+
+// m chains, `stride` apart from a random first one, all different.
+void MetaLearning::choose_chains() {
+  const auto chains = feeds_.find(chosen_chains);
+  if (chains == feeds_.end()) return;
+  const auto chosen = chains->second.values<std::int32_t>();
+  const RandomCoordinates at{settings_.seed, choice_stream, static_cast<std::uint32_t>(update_)};
+  const auto count = static_cast<std::uint64_t>(settings_.chains);
+  const std::uint64_t first = uniform_index(at, 0, count);
+  const std::uint64_t stride = 1 + uniform_index(at, 1, count / chosen.size());
+  for (std::size_t k = 0; k < chosen.size(); ++k)
+    chosen[k] = static_cast<std::int32_t>((first + k * stride) % count);
+}
+
+void MetaLearning::choose_rows(const TrainingTask& task) {
+  const auto batches = feeds_.find("batches");
+  if (batches == feeds_.end()) return;
+  const auto rows = batches->second.values<std::int32_t>();
+  const auto size = rows.size() / static_cast<std::size_t>(settings_.steps);
+  for (std::int64_t t = 0; t < settings_.steps; ++t)
+    task.batch(update_ * settings_.steps + t,
+               rows.subspan(static_cast<std::size_t>(t) * size, size));
+}
+
+bool MetaLearning::update(UpdateReport& report) {
+  if (update_ == updates()) return false;
+  const std::int64_t epoch = update_ / settings_.rollouts;
+  if (update_ % settings_.rollouts == 0) start_epoch(epoch);
+  choose_chains();
+  choose_rows(tasks_[static_cast<std::size_t>(epoch) % tasks_.size()]);
+  const double done =
+      updates() > 1 ? static_cast<double>(update_) / static_cast<double>(updates() - 1) : 0;
+  const double rate =
+      settings_.adam.rate + done * (settings_.adam.final_rate - settings_.adam.rate);
+  assign(feeds_.at("adam/rate"), rate);
+  *feeds_.at("step").data<std::int32_t>() = static_cast<std::int32_t>(update_ * settings_.steps);
+
+  executor_->run();
+  for (const std::string& name : carried_) {
+    const Tensor& next = executor_->output(name);
+    std::memcpy(feeds_.at(name).raw(), next.raw(), static_cast<std::size_t>(next.bytes()));
+  }
+  ++update_;
+  const auto mean_of = [&](std::string_view name) {
+    return executor_->output(fmt::format("mean/{}", name)).at(0);
+  };
+  report = {update_,
+            updates(),
+            epoch,
+            mean_of("energy"),
+            mean_of("curl"),
+            mean_of("diffusion"),
+            std::max(mean_of("curl_clamped"), mean_of("diffusion_clamped"))};
+  const LearnedSampler now = sampler();
+  for (const Network* network : {&now.curl, &now.diffusion})
+    for (double weight : network->weights)
+      if (!std::isfinite(weight))
+        fail(ErrorKind::numeric, "train",
+             "a weight is not finite after update {} (epoch {}, mean energy {}); a smaller step "
+             "size or learning rate may help",
+             update_, epoch, report.mean_energy);
+  return true;
+}
+
+LearnedSampler MetaLearning::sampler() const {
+  LearnedSampler sampler = sampler_;
+  const auto take = [&](std::string_view name, Network& network) {
+    const Tensor& weights = feeds_.find(name)->second;
+    for (std::int64_t i = 0; i < weights.elements(); ++i)
+      network.weights[static_cast<std::size_t>(i)] = weights.at(i);
+  };
+  take(curl_weights, sampler.curl);
+  take(diffusion_weights, sampler.diffusion);
+  return sampler;
+}
+
+}  // namespace whorl::driver

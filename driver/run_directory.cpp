@@ -1,0 +1,108 @@
+#include "driver/run_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "data/npy.hpp"
+#include "engine/file.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot_write(const fs::path& path, std::string_view why) {
+  fail(ErrorKind::io, "run", "{}: cannot be written: {}", path.string(), why);
+}
+
+// What an earlier run left; nothing else in a directory is ours to remove.
+void remove_earlier_run(const fs::path& path) {
+  std::error_code fault;
+  for (const char* name :
+       {"config.pbtxt", "energy.pb", "sampler.pbtxt", "metrics.jsonl", "draws"}) {
+    fs::remove_all(path / name, fault);
+    if (fault) cannot_write(path / name, fault.message());
+  }
+}
+
+// JSON has no infinity; a KL divergence is infinite while there are too few states.
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : std::string("null");
+}
+
+// A parameter's columns of the draws [chains, draws, n], as [chains, draws, shape...].
+Tensor part_of(const Tensor& draws, const Parameter& parameter) {
+  const std::int64_t rows = draws.shape()[0] * draws.shape()[1], n = draws.shape()[2];
+  const std::int64_t size = parameter.shape.elements();
+  const auto bytes = static_cast<std::int64_t>(size_of(draws.dtype()));
+  Tensor part(
+      {draws.dtype(), parameter.shape.with_front(draws.shape()[1]).with_front(draws.shape()[0])});
+  const auto* from = static_cast<const std::byte*>(draws.raw()) + parameter.offset * bytes;
+  auto* to = static_cast<std::byte*>(part.raw());
+  for (std::int64_t row = 0; row < rows && size > 0; ++row)
+    std::memcpy(to + row * size * bytes, from + row * n * bytes,
+                static_cast<std::size_t>(size * bytes));
+  return part;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path)) {
+  std::error_code fault;
+  fs::create_directories(path_, fault);
+  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
+  const bool empty = fs::is_empty(path_, fault);
+  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
+  if (!empty && !overwrite)
+    fail(ErrorKind::usage, "run",
+         "--out {}: the directory is not empty; choose another, or give --overwrite",
+         path_.string());
+  remove_earlier_run(path_);
+  // Whether the directory takes files is known before the first step.
+  metrics_.open(path_ / "metrics.jsonl");
+  if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
+}
+
+void RunDirectory::write(const std::string& name, std::string_view text) {
+  write_file("run", (path_ / name).string(), text);
+}
+
+void RunDirectory::add_metrics(std::string_view line) {
+  metrics_ << line << std::flush;
+  if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
+}
+
+void RunDirectory::write_draws(const std::vector<Parameter>& parameters, const Tensor& draws) {
+  std::error_code fault;
+  fs::create_directory(path_ / "draws", fault);
+  if (fault) cannot_write(path_ / "draws", fault.message());
+  for (const Parameter& parameter : parameters)
+    save_npy((path_ / "draws" / draw_file_name(parameter.name)).string(),
+             part_of(draws, parameter));
+}
+
+std::string to_json_line(const Metrics& metrics) {
+  std::string line = fmt::format("{{\"step\": {}, \"seconds\": {:.6g}, \"energy\": {}",
+                                 metrics.step, metrics.seconds, number(metrics.energy));
+  if (metrics.temperature)
+    line += fmt::format(", \"temperature\": {}", number(*metrics.temperature));
+  if (metrics.kl) line += fmt::format(", \"kl\": {}", number(*metrics.kl));
+  return line + "}\n";
+}
+
+std::string draw_file_name(std::string_view parameter) {
+  std::string name;
+  for (char c : parameter) {
+    if (c == '/') {
+      name += "%2F";
+    } else {
+      name += c;
+    }
+  }
+  return name + ".npy";
+}
+
+}  // namespace whorl::driver

@@ -1,0 +1,145 @@
+// whorl sample: draws from a target, and tells how well.
+#include "driver/commands.hpp"
+#include "driver/interruption.hpp"
+#include "driver/progress.hpp"
+#include "driver/run_directory.hpp"
+#include "driver/sample_report.hpp"
+#include "driver/sample_settings.hpp"
+#include "graphs/graph_file.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+SamplingOptions options_of(const RunSettings& run, const Schedule& step_size,
+                           const Arguments& arguments) {
+  return {.chains = *run.chains,
+          .steps = *run.steps,
+          .thin = *run.thin,
+          .burn_in = *run.burn_in,
+          .seed = *run.seed,
+          .threads = arguments.threads(),
+          .memory_budget = arguments.memory_budget(),
+          .step_size = [step_size](std::int64_t step) { return step_size.at(step); },
+          .position = *run.position,
+          .momentum = run.momentum};
+}
+
+// Everything that is needed to run it again, with the names that the files have in the directory.
+void write_inputs(RunDirectory& directory, ExperimentFile experiment, const Target& target,
+                  const ChosenSampler& sampler) {
+  if (!target.gaussian) {
+    save_graph(target.energy.graph(), directory.path() / "energy.pb");
+    experiment.targets[0].graph = "energy.pb";
+  }
+  for (std::string& file : experiment.data.files) {
+    const std::size_t path = file.find('=') == std::string::npos ? 0 : file.find('=') + 1;
+    file = file.substr(0, path) + std::filesystem::absolute(file.substr(path)).string();
+  }
+  if (sampler.file) {
+    directory.write("sampler.pbtxt", to_pbtxt(*sampler.file));
+    experiment.sampler = "sampler.pbtxt";
+  }
+  directory.write("config.pbtxt", to_pbtxt(experiment));
+}
+
+std::string status_text(double energy, const std::optional<double>& temperature) {
+  return temperature ? fmt::format("U {:.5g}  T {:.3f}", energy, *temperature)
+                     : fmt::format("U {:.5g}", energy);
+}
+
+void run_sample(const Arguments& arguments, Output& output) {
+  const ExperimentFile experiment = sample_experiment(arguments);
+  const RunSettings& run = experiment.run;
+  const Schedule step_size = make_schedule(*run.step_size);
+  override_environment(output);
+  const Target target = load_target(experiment.targets[0], experiment.data);
+  for (const std::string& note : target.notes) output.note(note);
+  const SamplingOptions options = options_of(run, step_size, arguments);
+  const ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
+                                                .settings = experiment.sampler_settings,
+                                                .first_step_size = step_size.at(0),
+                                                .largest_step_size = step_size.largest(),
+                                                .position = *run.position,
+                                                .seed = *run.seed,
+                                                .threads = options.threads},
+                                               target);
+  SamplingRun sampling(target, sampler.step, options);
+  std::optional<RunDirectory> directory;
+  if (arguments.has("out")) {
+    directory.emplace(arguments.text("out"), arguments.has("overwrite"));
+    write_inputs(*directory, experiment, target, sampler);
+  }
+
+  const Interruption interruption;
+  std::vector<Metrics> metrics;
+  SamplingResult result;
+  {
+    Progress progress("sample", "steps", options.steps, output.quiet);
+    result = sampling.run(
+        {.advanced =
+             [&](std::int64_t step, double energy, const std::optional<double>& temperature) {
+               if (progress.due()) progress.update(step, status_text(energy, temperature));
+               return Interruption::signal() == 0;
+             },
+         .measured =
+             [&](const Metrics& found) {
+               metrics.push_back(found);
+               if (directory) directory->add_metrics(to_json_line(found));
+             }});
+  }
+  if (directory) directory->write_draws(target.energy.parameters(), result.draws);
+
+  SampleReport report = make_report(arguments.positional()[0], experiment, target, sampler,
+                                    std::move(result), std::move(metrics), options.threads);
+  if (directory) report.directory = directory->path().string();
+  if (arguments.has("json")) {
+    print_json(report, output);
+  } else if (!output.quiet) {
+    print_report(report, output);
+  }
+  if (report.result.steps < options.steps) {
+    output.flush();
+    fail(ErrorKind::cancelled, "sample", "stopped by a signal after step {} of {}",
+         report.result.steps, options.steps);
+  }
+}
+
+}  // namespace
+
+Command sample_command() {
+  return {
+      "sample",
+      {"TARGET"},
+      1,
+      "draw from a target with a sampler",
+      "TARGET is an experiment, or a graph whose output is an energy. Flags override what an\n"
+      "experiment says.",
+      "whorl sample energy.pbtxt --data d.csv --sampler sghmc --step-size 0.02 --out run",
+      {{"sampler", "NAME|FILE",
+        "sgld, psgld, sghmc (the default), sgnht, hmc, adam, sgdm, or a sampler file"},
+       {"set", "NAME=VALUE", "a setting of the sampler, as in friction=0.5", '\0', true},
+       {"step-size", "SIZE", "a number, or phases:0=0.01,1000=0.02, cosine:HIGHEST,PERIOD, ..."},
+       {"chains", "K", "how many chains (default 4)"},
+       {"steps", "T", "steps of each chain (default 2000)"},
+       {"burn-in", "B", "steps before the first draw (default: half of them)"},
+       {"thin", "N", "keep one state in N (default 1)"},
+       {"start", "START", "normal:MEAN,SD, uniform:LOW,HIGH or a number (default normal:0,1)"},
+       {"seed", "N", "of all random numbers (default 0)"},
+       {"data", "FILE", "a CSV file, or INPUT=FILE.npy; once for every file", '\0', true},
+       {"columns", "INPUT=A,B", "the columns of the CSV file that an input takes", '\0', true},
+       {"standardise", "INPUT,...", "inputs whose columns get mean 0 and sd 1"},
+       {"separator", "CHAR", "of the CSV file: ',' (the default), ';', '|' or tab"},
+       {"batch", "M", "rows of a minibatch (default: all rows)"},
+       {"gradient-noise", "SD", "normal noise that is added to the gradient"},
+       {"target", "N", "which target of the experiment, from 1"},
+       {"out", "DIR", "store draws, metrics and configuration in a new directory"},
+       {"overwrite", "", "replace an earlier run in DIR"},
+       threads_option,
+       budget_option,
+       {"quiet", "", "print nothing but --json"},
+       {"json", "", "print the result as JSON"}},
+      &run_sample};
+}
+
+}  // namespace whorl::driver

@@ -1,0 +1,224 @@
+#include "driver/sample_settings.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "driver/sampler_choice.hpp"
+#include "engine/error.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+double parse_number(std::string_view option, std::string_view word) {
+  double value = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, fault] = std::from_chars(word.data(), end, value);
+  if (fault != std::errc{} || stop != end || !std::isfinite(value))
+    fail(ErrorKind::usage, "sample", "{}: '{}' is not a number", option, word);
+  return value;
+}
+
+std::int64_t parse_count(std::string_view option, std::string_view word) {
+  std::int64_t value = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, fault] = std::from_chars(word.data(), end, value);
+  if (fault != std::errc{} || stop != end || value < 0)
+    fail(ErrorKind::usage, "sample", "{}: '{}' is not a number of steps", option, word);
+  return value;
+}
+
+// "kind:a,b" where that is the kind; exactly `count` numbers.
+std::optional<std::vector<double>> parse_kind(std::string_view option, std::string_view text,
+                                              std::string_view kind, std::size_t count) {
+  if (!text.starts_with(kind) || text.substr(kind.size(), 1) != ":") return std::nullopt;
+  std::vector<double> numbers;
+  for (const std::string& word : split(text.substr(kind.size() + 1), ','))
+    numbers.push_back(parse_number(option, word));
+  if (numbers.size() != count)
+    fail(ErrorKind::usage, "sample", "{}: '{}' has {} number{}; expected {}", option, text,
+         numbers.size(), numbers.size() == 1 ? "" : "s", count);
+  return numbers;
+}
+
+ScheduleSettings parse_phases(std::string_view option, std::string_view text) {
+  ScheduleSettings schedule;
+  for (const std::string& phase : split(text, ',')) {
+    const std::size_t equals = phase.find('=');
+    if (equals == std::string::npos)
+      fail(ErrorKind::usage, "sample", "{}: the phase '{}' is not STEP=SIZE", option, phase);
+    schedule.phases.push_back({parse_count(option, std::string_view(phase).substr(0, equals)),
+                               parse_number(option, std::string_view(phase).substr(equals + 1))});
+  }
+  return schedule;
+}
+
+void take_target(const Arguments& arguments, ExperimentFile& experiment) {
+  const std::int64_t count = static_cast<std::int64_t>(experiment.targets.size());
+  if (count > 1 && !arguments.has("target"))
+    fail(ErrorKind::usage, "sample", "the experiment has {} targets; choose one with --target N",
+         count);
+  if (count == 0) fail(ErrorKind::usage, "sample", "the experiment has no target");
+  const std::int64_t chosen = arguments.integer("target", 1, 1, count);
+  experiment.targets = {experiment.targets[static_cast<std::size_t>(chosen - 1)]};
+  if (arguments.has("gradient-noise"))
+    experiment.targets[0].gradient_noise =
+        parse_number("--gradient-noise", arguments.text("gradient-noise"));
+}
+
+void take_data(const Arguments& arguments, DataSettings& data) {
+  if (arguments.has("data")) {
+    data = {};
+    data.files = arguments.texts("data");
+  }
+  if (arguments.has("columns")) data.columns.clear();
+  for (const auto& [input, columns] : arguments.assignments("columns")) {
+    if (columns.empty())
+      fail(ErrorKind::usage, "sample", "--columns '{}' names no columns; as in --columns {}=a,b",
+           input, input);
+    data.columns.emplace_back(input, split(columns, ','));
+  }
+  if (arguments.has("standardise")) data.standardise = split(arguments.text("standardise"), ',');
+  if (arguments.has("separator")) {
+    data.separator = arguments.text("separator");
+    if (data.separator == "tab") data.separator = "\t";
+  }
+  if (arguments.has("batch"))
+    data.batch = arguments.integer("batch", 0, 1, std::numeric_limits<std::int32_t>::max());
+}
+
+void take_sampler(const Arguments& arguments, ExperimentFile& experiment) {
+  if (arguments.has("sampler")) {
+    // Settings are of the sampler that the file names.
+    if (arguments.text("sampler") != experiment.sampler) experiment.sampler_settings.clear();
+    experiment.sampler = arguments.text("sampler");
+  }
+  if (experiment.sampler.empty()) experiment.sampler = "sghmc";
+  for (const auto& [name, word] : arguments.assignments("set")) {
+    const auto choice = setting_choice(name, word);
+    const double value = choice ? *choice : parse_number(fmt::format("--set {}", name), word);
+    bool there = false;
+    for (auto& [known, old] : experiment.sampler_settings)
+      if (known == name) {
+        old = value;
+        there = true;
+      }
+    if (!there) experiment.sampler_settings.emplace_back(name, value);
+  }
+}
+
+void take_run(const Arguments& arguments, RunSettings& run) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  run.chains = arguments.integer("chains", run.chains.value_or(4), 1, most);
+  run.steps = arguments.integer("steps", run.steps.value_or(2000), 1, most);
+  run.thin = arguments.integer("thin", run.thin.value_or(1), 1, most);
+  run.burn_in = arguments.integer("burn-in", run.burn_in.value_or(*run.steps / 2), 0, most);
+  if (arguments.has("seed") || !run.seed) run.seed = arguments.seed();
+  if (arguments.has("step-size"))
+    run.step_size = parse_schedule("--step-size", arguments.text("step-size"));
+  if (arguments.has("start")) run.position = parse_start("--start", arguments.text("start"));
+  if (!run.position) run.position = Start{Start::Kind::normal, 0, 1};
+}
+
+void check_run(const RunSettings& run) {
+  if (*run.burn_in >= *run.steps)
+    fail(ErrorKind::usage, "sample", "the burn-in of {} steps leaves nothing of {} steps",
+         *run.burn_in, *run.steps);
+  if (*run.thin > *run.steps - *run.burn_in)
+    fail(ErrorKind::usage, "sample",
+         "one state in {} is kept, but only {} steps follow the burn-in: there would be no draw",
+         *run.thin, *run.steps - *run.burn_in);
+  if (!run.step_size)
+    fail(ErrorKind::usage, "sample", "the step size is missing; as in --step-size 0.01");
+}
+
+}  // namespace
+
+Start parse_start(std::string_view option, std::string_view text) {
+  if (const auto normal = parse_kind(option, text, "normal", 2)) {
+    if ((*normal)[1] < 0)
+      fail(ErrorKind::usage, "sample", "{}: the standard deviation is {}; expected 0 or more",
+           option, (*normal)[1]);
+    return {Start::Kind::normal, (*normal)[0], (*normal)[1]};
+  }
+  if (const auto uniform = parse_kind(option, text, "uniform", 2)) {
+    if ((*uniform)[0] > (*uniform)[1])
+      fail(ErrorKind::usage, "sample", "{}: the range from {} to {} is empty", option,
+           (*uniform)[0], (*uniform)[1]);
+    return {Start::Kind::uniform, (*uniform)[0], (*uniform)[1]};
+  }
+  if (text.find(':') != std::string_view::npos)
+    fail(ErrorKind::usage, "sample",
+         "{}: '{}' is not a start; expected normal:MEAN,SD, uniform:LOW,HIGH or a number", option,
+         text);
+  return {Start::Kind::constant, parse_number(option, text), 0};
+}
+
+ScheduleSettings parse_schedule(std::string_view option, std::string_view text) {
+  constexpr std::string_view phases = "phases:";
+  if (text.starts_with(phases)) return parse_phases(option, text.substr(phases.size()));
+  ScheduleSettings schedule;
+  if (const auto polynomial = parse_kind(option, text, "polynomial", 3)) {
+    schedule.polynomial = {(*polynomial)[0], (*polynomial)[1], (*polynomial)[2]};
+  } else if (const auto cosine = parse_kind(option, text, "cosine", 2)) {
+    if ((*cosine)[1] < 1 || (*cosine)[1] > 1e15 || (*cosine)[1] != std::floor((*cosine)[1]))
+      fail(ErrorKind::usage, "sample", "{}: the period of {} is not a number of steps", option,
+           (*cosine)[1]);
+    schedule.cosine = {(*cosine)[0], static_cast<std::int64_t>((*cosine)[1])};
+  } else if (text.find(':') != std::string_view::npos) {
+    fail(ErrorKind::usage, "sample",
+         "{}: '{}' is not a schedule; expected a number, phases:STEP=SIZE,..., "
+         "polynomial:A,B,GAMMA or cosine:HIGHEST,PERIOD",
+         option, text);
+  } else {
+    schedule.constant = parse_number(option, text);
+  }
+  return schedule;
+}
+
+Schedule make_schedule(const ScheduleSettings& settings) {
+  if (settings.constant) return Schedule::constant(*settings.constant);
+  if (settings.polynomial)
+    return Schedule::polynomial(settings.polynomial->a, settings.polynomial->b,
+                                settings.polynomial->gamma);
+  if (settings.cosine) return Schedule::cyclical(settings.cosine->period, settings.cosine->highest);
+  std::vector<Schedule::Phase> phases;
+  for (const ScheduleSettings::Phase& phase : settings.phases)
+    phases.push_back({phase.from, phase.value});
+  return Schedule::phases(std::move(phases));
+}
+
+ExperimentFile sample_experiment(const Arguments& arguments) {
+  const std::string& path = arguments.positional()[0];
+  ExperimentFile experiment;
+  switch (kind_of_file(path)) {
+    case FileKind::experiment:
+      experiment = load_experiment(path);
+      break;
+    case FileKind::sampler:
+      fail(ErrorKind::usage, "sample",
+           "{} is a sampler; expected an experiment or an energy, with --sampler {}", path, path);
+    case FileKind::graph:
+      experiment.targets.push_back({std::nullopt, path, 0});
+  }
+  take_target(arguments, experiment);
+  take_data(arguments, experiment.data);
+  take_sampler(arguments, experiment);
+  take_run(arguments, experiment.run);
+  check_run(experiment.run);
+  experiment.training.reset();
+  return experiment;
+}
+
+}  // namespace whorl::driver

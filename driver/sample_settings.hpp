@@ -1,0 +1,27 @@
+// The experiment that a command line asks for: a file's, with the flags on top and the defaults
+// filled in.
+//
+// Thread safety: free functions; values.
+#pragma once
+
+#include <string_view>
+
+#include "driver/command_line.hpp"
+#include "graphs/experiment_file.hpp"
+#include "samplers/schedule.hpp"
+
+namespace whorl::driver {
+
+// Of `whorl sample`. The result has one target and every field of `run` that has a default. Throws
+// a usage Error for what cannot be.
+ExperimentFile sample_experiment(const Arguments& arguments);
+
+// "normal:0,1", "uniform:0,6", or a number.
+Start parse_start(std::string_view option, std::string_view text);
+// A number, "phases:0=0.01,1000=0.02", "polynomial:A,B,GAMMA" or "cosine:HIGHEST,PERIOD".
+ScheduleSettings parse_schedule(std::string_view option, std::string_view text);
+
+// Throws a usage Error for a step size that is not positive.
+Schedule make_schedule(const ScheduleSettings& settings);
+
+}  // namespace whorl::driver

@@ -1,0 +1,135 @@
+#include "driver/sampler_choice.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/attributes.hpp"
+#include "samplers/builtin.hpp"
+#include "samplers/dynamics.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+using Settings = std::vector<std::pair<std::string, double>>;
+
+// Choices are words on the command line and their places here in a file.
+constexpr std::string_view integrators[] = {"semi_implicit", "euler"};
+constexpr std::string_view thermostats[] = {"chain", "coordinate"};
+
+std::span<const std::string_view> choices_of(std::string_view setting) {
+  if (setting == "integrator") return integrators;
+  if (setting == "thermostat") return thermostats;
+  return {};
+}
+
+template <class Choice>
+Choice choice(const std::string& setting, double value) {
+  const auto choices = choices_of(setting);
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    if (value == static_cast<double>(i)) return static_cast<Choice>(i);
+  fail(ErrorKind::usage, "sample", "setting '{}' is {}; expected one of: {}", setting, value,
+       fmt::join(choices, ", "));
+}
+
+void check_settings(std::string_view sampler, const Settings& settings,
+                    const std::vector<std::string_view>& known) {
+  for (const auto& [name, value] : settings)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail(ErrorKind::usage, "sample", "{} has no setting '{}'{}; it has: {}", sampler, name,
+           did_you_mean(name, known), fmt::join(known, ", "));
+}
+
+std::int64_t whole(const std::string& setting, double value) {
+  if (value != std::floor(value) || std::abs(value) > 1e9)
+    fail(ErrorKind::usage, "sample", "setting '{}' is {}; expected a whole number", setting, value);
+  return static_cast<std::int64_t>(value);
+}
+
+BuiltinSettings builtin_settings_of(const Settings& settings, const Target& target) {
+  BuiltinSettings result;
+  if (target.rows > 0) result.data_size = static_cast<double>(target.rows);
+  const std::map<std::string_view, double*> numbers{{"temperature", &result.temperature},
+                                                    {"friction", &result.friction},
+                                                    {"noise_estimate", &result.noise_estimate},
+                                                    {"decay", &result.decay},
+                                                    {"data_size", &result.data_size},
+                                                    {"jitter", &result.jitter},
+                                                    {"beta1", &result.beta1},
+                                                    {"beta2", &result.beta2},
+                                                    {"momentum_decay", &result.momentum_decay}};
+  for (const auto& [name, value] : settings) {
+    if (const auto number = numbers.find(name); number != numbers.end()) *number->second = value;
+    if (name == "epsilon") result.epsilon = value;
+    if (name == "leapfrog_steps") result.leapfrog_steps = whole(name, value);
+    if (name == "integrator") result.integrator = choice<Integrator>(name, value);
+    if (name == "thermostat") result.thermostat = choice<Thermostat>(name, value);
+  }
+  return result;
+}
+
+ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target) {
+  check_settings(request.name, request.settings, settings_of(request.name));
+  const BuiltinSettings settings = builtin_settings_of(request.settings, target);
+  check_step_size(request.name, settings, request.largest_step_size);
+  ChosenSampler sampler{
+      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}};
+  if (request.name == "sghmc" || request.name == "sgnht")
+    sampler.temperature = settings.temperature;
+  return sampler;
+}
+
+RecipeOptions recipe_options(const SamplerRequest& request, const Target& target) {
+  check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
+  const BuiltinSettings settings = builtin_settings_of(request.settings, target);
+  return {settings.integrator, settings.temperature, settings.noise_estimate, target.gradient};
+}
+
+bool has_output(const Graph& graph, std::string_view name) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
+                     [&](const Graph::Output& output) { return output.name == name; });
+}
+
+ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
+  const RecipeOptions options = recipe_options(request, target);
+  ChosenSampler sampler;
+  sampler.file = load_sampler(request.name);
+  sampler.temperature = options.temperature;
+  Dynamics dynamics;
+  if (sampler.file->learned) {
+    const LearnedSampler& learned = *sampler.file->learned;
+    if (learned.needs_statistics())
+      sampler.statistics =
+          measure_task(target.energy, target.gradient, learned.pilot, request.position,
+                       request.seed, target.task_data(request.seed), request.threads);
+    dynamics = learned_dynamics(learned, sampler.statistics.value_or(TaskStatistics{}),
+                                request.first_step_size);
+  } else {
+    const Graph graph = sampler.file->dynamics(target.energy.size(), target.energy.dtype());
+    // With a kinetic energy of its own, the momentum need not be N(0, T).
+    if (has_output(graph, "K")) sampler.temperature.reset();
+    dynamics = graph_dynamics(sampler.file->variables, graph);
+  }
+  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
+  return sampler;
+}
+
+}  // namespace
+
+std::optional<double> setting_choice(std::string_view setting, std::string_view word) {
+  const auto choices = choices_of(setting);
+  const auto found = std::find(choices.begin(), choices.end(), word);
+  if (found == choices.end()) return std::nullopt;
+  return static_cast<double>(found - choices.begin());
+}
+
+ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target) {
+  ChosenSampler sampler = request.name.ends_with(".pbtxt") ? choose_file(request, target)
+                                                           : choose_builtin(request, target);
+  if (sampler.temperature == 0.0) sampler.temperature.reset();
+  return sampler;
+}
+
+}  // namespace whorl::driver

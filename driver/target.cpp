@@ -1,0 +1,175 @@
+#include "driver/target.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "data/minibatch.hpp"
+#include "driver/data_sources.hpp"
+#include "engine/ops.hpp"
+#include "graphs/graph_file.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+constexpr int covariance_attempts = 10'000;
+
+// Every direction of a covariance has at least this sd when what is left without it still is one.
+bool wide_enough(const std::vector<double>& mean, std::vector<double> covariance, double sd) {
+  if (sd == 0) return true;
+  for (std::size_t i = 0; i < mean.size(); ++i) covariance[i * (mean.size() + 1)] -= sd * sd;
+  try {
+    Gaussian(mean, covariance);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    return false;
+  }
+}
+
+Tensor as_float(const Shape& shape, std::span<const double> values) {
+  Tensor tensor({DType::f32, shape});
+  std::transform(values.begin(), values.end(), tensor.data<float>(),
+                 [](double x) { return static_cast<float>(x); });
+  return tensor;
+}
+
+// A data input with one of these names would get the sampler's own numbers.
+void check_names(const Energy& energy) {
+  static constexpr std::string_view taken[] = {
+      "position",  "momentum",   "thermostat",    "seed",           "step",     "batch",
+      "step_size", "step_sizes", "batches",       "energy",         "gradient", curl_weights,
+      "size",      "path",       task_statistics, diffusion_weights};
+  for (const std::string& name : energy.data())
+    if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
+      graph_error("energy",
+                  "the data input '{}' has a name that samplers use themselves; rename it", name);
+}
+
+// The rows that the graph is to be loaded for: those of a batch, or all.
+std::int64_t rows_of_step(const Graph& graph, const LoadedData& loaded, const DataSettings& data) {
+  if (loaded.rows == 0) {
+    if (data.batch)
+      fail(ErrorKind::usage, "sample", "a batch of {} rows is asked for, but there are no rows",
+           *data.batch);
+    return 0;
+  }
+  const std::int64_t rows = data.batch.value_or(loaded.rows);
+  const std::string& first = loaded.row_inputs.front();
+  const Type& written = graph.type(*graph.find(first));
+  if (loaded.rows_size.empty() && written.shape[0] != rows)
+    fail(ErrorKind::data, "sample",
+         "input '{}' is {}, but a step has {} rows; write a named size into the graph, as in "
+         "sizes {{ name: \"rows\" value: {} }}, to use it for any number",
+         first, to_string(written), rows, written.shape[0]);
+  return rows;
+}
+
+Target load_graph_target(const TargetSettings& settings, const DataSettings& data) {
+  LoadReport report;
+  LoadOptions options;
+  options.report = &report;
+  Graph graph = load_graph(settings.graph, options);
+  // Whether there is anything to sample is known before data are read.
+  check_names(Energy(graph));
+  LoadedData loaded = load_data(graph, declared_sizes(settings.graph), data);
+  std::vector<std::string> notes = report.warnings;
+  notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
+
+  const std::int64_t rows = rows_of_step(graph, loaded, data);
+  GradientSource gradient{settings.gradient_noise, {}};
+  double scale = 1;
+  if (rows > 0 && !MinibatchOrder(0, loaded.rows, rows).full_batch()) {
+    gradient.minibatch = {loaded.rows, rows, loaded.row_inputs};
+    scale = static_cast<double>(loaded.rows) / static_cast<double>(rows);
+  }
+  options.report = nullptr;
+  options.sizes = loaded.sizes;
+  if (!loaded.rows_size.empty()) options.sizes[loaded.rows_size] = rows;
+  if (!options.sizes.empty()) graph = load_graph(settings.graph, options);
+  return {Energy(std::move(graph), scale),
+          std::move(gradient),
+          std::move(loaded.tensors),
+          loaded.rows,
+          std::nullopt,
+          std::move(notes)};
+}
+
+}  // namespace
+
+TaskData Target::task_data(std::uint64_t seed) const {
+  TaskData task;
+  task.bind = [tensors = data](Chains& chains) {
+    for (const auto& [name, tensor] : tensors) chains.bind(name, tensor);
+  };
+  if (gradient.minibatch.rows > 0) {
+    auto order =
+        std::make_shared<MinibatchOrder>(seed, gradient.minibatch.rows, gradient.minibatch.size);
+    task.batch = [order](std::int64_t step, std::span<std::int32_t> into) {
+      std::ranges::copy(order->batch_of(step).rows, into.begin());
+    };
+  }
+  return task;
+}
+
+Target load_target(const TargetSettings& target, const DataSettings& data) {
+  if (!std::isfinite(target.gradient_noise) || target.gradient_noise < 0)
+    fail(ErrorKind::usage, "sample", "the gradient noise is {}; expected 0 or more",
+         target.gradient_noise);
+  if (!target.gaussian) return load_graph_target(target, data);
+  if (!data.files.empty() || data.batch)
+    fail(ErrorKind::usage, "sample", "the target is a Gaussian, which has no data");
+  return make_gaussian_target(*target.gaussian, target.gradient_noise);
+}
+
+Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise) {
+  Gaussian gaussian = make_gaussian(settings);
+  Target target{gaussian_energy(settings.dimension),
+                {gradient_noise, {}},
+                gaussian_data(gaussian),
+                0,
+                std::nullopt,
+                {}};
+  target.gaussian.emplace(std::move(gaussian));
+  return target;
+}
+
+Gaussian make_gaussian(const GaussianSettings& settings) {
+  const std::int64_t d = settings.dimension;
+  const std::vector<double> mean(static_cast<std::size_t>(d), settings.mean);
+  if (!settings.correlated && !settings.diagonal) return Gaussian(mean, settings.covariance);
+  for (std::uint64_t attempt = 0; attempt < covariance_attempts; ++attempt) {
+    const std::uint64_t seed = settings.seed + attempt;
+    const std::vector<double> covariance = settings.correlated
+                                               ? random_covariance(d, *settings.correlated, seed)
+                                               : diagonal_covariance(d, *settings.diagonal, seed);
+    if (wide_enough(mean, covariance, settings.smallest_sd)) return Gaussian(mean, covariance);
+  }
+  fail(ErrorKind::usage, "gaussian",
+       "none of {} random covariances of dimension {} has a standard deviation of {} or more in "
+       "every direction",
+       covariance_attempts, d, settings.smallest_sd);
+}
+
+Energy gaussian_energy(std::int64_t dimension) {
+  Graph graph;
+  const Value theta = input(graph, "theta", {DType::f32, {dimension}}, "parameter");
+  const Value mean = input(graph, "mean", {DType::f32, {dimension}});
+  const Value precision = input(graph, "precision", {DType::f32, {dimension, dimension}});
+  const Value normaliser = input(graph, "normaliser", {DType::f32, {}});
+  const Value delta = theta - mean;
+  graph.add_output("U", (0.5 * sum(delta * matmul(delta, precision)) + normaliser).id);
+  return Energy(std::move(graph));
+}
+
+std::map<std::string, Tensor> gaussian_data(const Gaussian& gaussian) {
+  const std::int64_t d = gaussian.dimension();
+  const double normaliser =
+      0.5 * (static_cast<double>(d) * std::log(2 * std::numbers::pi) + gaussian.log_determinant());
+  return {{"mean", as_float({d}, gaussian.mean())},
+          {"precision", as_float({d, d}, gaussian.precision())},
+          {"normaliser", as_float({}, std::span(&normaliser, 1))}};
+}
+
+}  // namespace whorl::driver

@@ -1,0 +1,327 @@
+#include "graphs/experiment_file.hpp"
+
+#include <algorithm>
+
+#include "graphs/experiment.pb.h"
+#include "graphs/file/learned.hpp"
+#include "graphs/file/print.hpp"
+
+namespace whorl {
+
+namespace graphs {
+
+namespace {
+
+// Files that an experiment names are sought beside it.
+std::string beside(const std::filesystem::path& directory, const std::string& path) {
+  return (directory / path).string();
+}
+
+}  // namespace
+
+// The field lists stand outside of the unnamed namespace, where FieldReader and FieldWriter cannot
+// find them.
+
+template <class Io>
+void describe(const Io& io, GaussianSettings& gaussian) {
+  io.required("dimension");
+  io.exactly_one({"correlated", "diagonal", "covariance"});
+  io.value("dimension", gaussian.dimension, count);
+  io.value("mean", gaussian.mean);
+  io.value("correlated", gaussian.correlated, positive);
+  io.value("diagonal", gaussian.diagonal, positive);
+  io.value("covariance", gaussian.covariance);
+  io.value("seed", gaussian.seed);
+  io.value("smallest_sd", gaussian.smallest_sd, not_negative);
+  if constexpr (Io::reading) {
+    if (gaussian.covariance.empty()) return;
+    const auto n = static_cast<std::size_t>(gaussian.dimension), found = gaussian.covariance.size();
+    // Divided, because the square of what a file says may be too large.
+    if (found / n != n || found % n != 0)
+      io.refuse("covariance", "has {} numbers, expected {} by {}", found, n, n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (gaussian.covariance[i * n + j] != gaussian.covariance[j * n + i])
+          io.refuse("covariance", "is not symmetric: {} in row {}, column {}, and {} across",
+                    gaussian.covariance[i * n + j], i + 1, j + 1, gaussian.covariance[j * n + i]);
+  }
+}
+
+template <class Io>
+void describe(const Io& io, TargetSettings& target, const std::filesystem::path& directory) {
+  io.exactly_one({"gaussian", "graph"});
+  io.part("gaussian", target.gaussian);
+  std::optional<std::string> graph;
+  if (!target.graph.empty()) graph = target.graph.string();
+  io.value("graph", graph);
+  if constexpr (Io::reading) {
+    if (graph && graph->empty()) io.refuse("graph", "is empty, expected the name of a file");
+    if (graph) target.graph = beside(directory, *graph);
+  }
+  io.value("gradient_noise", target.gradient_noise, not_negative);
+  if (Io::reading || target.count > 1) io.value("count", target.count, count);
+}
+
+template <class Io>
+void describe(const Io& io, std::pair<std::string, std::vector<std::string>>& columns) {
+  io.required("input");
+  io.required("columns");
+  io.value("input", columns.first);
+  io.value("columns", columns.second);
+}
+
+template <class Io>
+void describe(const Io& io, DataSettings& data, const std::filesystem::path& directory) {
+  std::optional<std::string> separator;
+  if (!data.separator.empty()) separator = data.separator;
+  io.value("files", data.files);
+  io.part("columns", data.columns);
+  io.value("standardise", data.standardise);
+  io.value("batch", data.batch, count);
+  io.value("separator", separator);
+  if constexpr (Io::reading) {
+    for (std::string& file : data.files) {
+      const auto equals = file.find('=');
+      const std::size_t path = equals == std::string::npos ? 0 : equals + 1;
+      if (path == file.size()) io.refuse("files", "has '{}', expected FILE or INPUT=FILE", file);
+      file = file.substr(0, path) + beside(directory, file.substr(path));
+    }
+    for (std::size_t i = 0; i < data.columns.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (data.columns[i].first == data.columns[j].first)
+          io.entry("columns", static_cast<int>(i))
+              .refuse("input", "'{}' is given twice", data.columns[i].first);
+    if (separator && separator->size() != 1)
+      io.refuse("separator", "is '{}', expected one character", *separator);
+    data.separator = separator.value_or("");
+  }
+}
+
+template <class Io>
+void describe(const Io& io, std::pair<std::string, double>& setting) {
+  io.required("name");
+  io.required("value");
+  io.value("name", setting.first);
+  io.value("value", setting.second);
+}
+
+struct SamplerChoice {
+  std::string name;
+  std::vector<std::pair<std::string, double>> settings;
+};
+template <class Io>
+void describe(const Io& io, SamplerChoice& choice, const std::filesystem::path& directory) {
+  io.required("name");
+  io.value("name", choice.name);
+  io.part("settings", choice.settings);
+  if constexpr (Io::reading) {
+    if (choice.name.empty()) io.refuse("name", "is empty, expected a sampler");
+    if (choice.name.ends_with(".pbtxt")) choice.name = beside(directory, choice.name);
+    for (std::size_t i = 0; i < choice.settings.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (choice.settings[i].first == choice.settings[j].first)
+          io.entry("settings", static_cast<int>(i))
+              .refuse("name", "'{}' is given twice", choice.settings[i].first);
+  }
+}
+
+template <class Io>
+void describe(const Io& io, ScheduleSettings::Phase& phase) {
+  io.required("from");
+  io.required("value");
+  io.value("from", phase.from, not_negative);
+  io.value("value", phase.value, positive);
+}
+
+template <class Io>
+void describe(const Io& io, ScheduleSettings::Polynomial& polynomial) {
+  for (const char* field : {"a", "b", "gamma"}) io.required(field);
+  io.value("a", polynomial.a, positive);
+  io.value("b", polynomial.b, positive);
+  io.value("gamma", polynomial.gamma, not_negative);
+}
+
+template <class Io>
+void describe(const Io& io, ScheduleSettings::Cosine& cosine) {
+  io.required("highest");
+  io.required("period");
+  io.value("highest", cosine.highest, positive);
+  io.value("period", cosine.period, count);
+}
+
+template <class Io>
+void describe(const Io& io, ScheduleSettings& schedule) {
+  io.exactly_one({"constant", "phases", "polynomial", "cosine"});
+  io.value("constant", schedule.constant, positive);
+  io.part("phases", schedule.phases);
+  io.part("polynomial", schedule.polynomial);
+  io.part("cosine", schedule.cosine);
+  if constexpr (Io::reading) {
+    for (std::size_t i = 0; i < schedule.phases.size(); ++i) {
+      const std::int64_t from = schedule.phases[i].from;
+      const auto phase = io.entry("phases", static_cast<int>(i));
+      if (i == 0 && from != 0) phase.refuse("from", "is {}, expected 0 for the first phase", from);
+      if (i > 0 && from <= schedule.phases[i - 1].from)
+        phase.refuse("from", "is {}, expected more than {} of the phase before", from,
+                     schedule.phases[i - 1].from);
+    }
+  }
+}
+
+template <class Io>
+void describe(const Io& io, RunSettings& run) {
+  io.value("chains", run.chains, count);
+  io.value("steps", run.steps, count);
+  io.value("thin", run.thin, count);
+  io.value("burn_in", run.burn_in, not_negative);
+  io.value("seed", run.seed);
+  io.part("step_size", run.step_size);
+  io.part("position", run.position);
+  io.part("momentum", run.momentum);
+  if constexpr (Io::reading) {
+    if (run.steps && run.thin > run.steps)
+      io.refuse("thin", "is {}, expected at most the {} steps", *run.thin, *run.steps);
+    if (run.steps && run.burn_in >= run.steps)
+      io.refuse("burn_in", "is {}, expected less than the {} steps", *run.burn_in, *run.steps);
+  }
+}
+
+template <class Io>
+void describe(const Io& io, TrainingSettings::CrossChain& loss) {
+  io.value("every", loss.every, count);
+  io.value("ridge", loss.ridge, positive);
+  io.value("weight", loss.weight, positive);
+}
+
+template <class Io>
+void describe(const Io& io, TrainingSettings::InChain& loss) {
+  io.value("from", loss.from, not_negative);
+  io.value("every", loss.every, count);
+  io.value("chains", loss.chains, count);
+  io.value("pooled", loss.pooled);
+  io.value("ridge", loss.ridge, positive);
+  io.value("weight", loss.weight, positive);
+}
+
+template <class Io>
+void describe(const Io& io, TrainingSettings::Adam& adam) {
+  constexpr Range momentum{.low = 0, .high = 1, .below = true};
+  io.value("rate", adam.rate, positive);
+  if constexpr (Io::reading) adam.final_rate = adam.rate;
+  io.value("final_rate", adam.final_rate, not_negative);
+  io.value("beta1", adam.beta1, momentum);
+  io.value("beta2", adam.beta2, momentum);
+  io.value("epsilon", adam.epsilon, positive);
+  io.value("clip", adam.clip, not_negative);
+}
+
+template <class Io>
+void check(const Io& io, const TrainingSettings& training) {
+  if (!training.cross_chain && !training.in_chain)
+    load_error(io.place(), "training has no loss: give cross_chain {{ }}, in_chain {{ }} or both");
+  if (!training.in_chain) return;
+  const auto in_chain = io.entry("in_chain");
+  if (training.in_chain->chains > training.chains)
+    in_chain.refuse("chains", "is {}, expected at most the {} chains", training.in_chain->chains,
+                    training.chains);
+  if (training.in_chain->from >= training.steps)
+    in_chain.refuse("from", "is {}, expected less than the {} steps of a roll-out",
+                    training.in_chain->from, training.steps);
+}
+
+template <class Io>
+void describe(const Io& io, TrainingSettings& training) {
+  io.required("start");
+  io.part("start", training.start, Weights::absent);
+  io.value("curl_output", training.curl_output);
+  io.value("diffusion_start", training.diffusion_start, positive);
+  io.value("epochs", training.epochs, count);
+  io.value("rollouts", training.rollouts, count);
+  io.value("steps", training.steps, count);
+  io.value("truncate", training.truncate, not_negative);
+  io.part("cross_chain", training.cross_chain);
+  io.part("in_chain", training.in_chain);
+  io.value("separate_updates", training.separate_updates);
+  io.part("adam", training.adam);
+  io.value("chains", training.chains, count);
+  io.value("seed", training.seed);
+  io.value("step_size", training.step_size, positive);
+  io.part("position", training.position);
+  io.part("momentum", training.momentum);
+  io.value("through_gradient", training.through_gradient);
+  io.value("curl_decay", training.curl_decay, not_negative);
+  if constexpr (Io::reading) check(io, training);
+}
+
+template <class Io>
+void describe(const Io& io, ExperimentFile& experiment, const std::filesystem::path& directory) {
+  io.value("experiment", experiment.name);
+  io.part("targets", experiment.targets, directory);
+  io.part("data", experiment.data, directory);
+  std::optional<SamplerChoice> choice;
+  if (!experiment.sampler.empty()) choice = {experiment.sampler, experiment.sampler_settings};
+  io.part("sampler", choice, directory);
+  if (choice) {
+    experiment.sampler = std::move(choice->name);
+    experiment.sampler_settings = std::move(choice->settings);
+  }
+  io.part("run", experiment.run);
+  io.part("training", experiment.training);
+}
+
+namespace {
+
+ExperimentFile load(Source source) {
+  source.what = "an experiment";
+  file::Experiment message;
+  Places places;
+  read_text(source, message, places);
+  const FieldReader io(source, message, &places);
+  check_version(message, experiment_format_version, io.place("format_version"));
+  ExperimentFile experiment;
+  describe(io, experiment, source.directory);
+  return experiment;
+}
+
+}  // namespace
+
+}  // namespace graphs
+
+ExperimentFile load_experiment(const std::filesystem::path& path) {
+  const LoadLimits limits;
+  return graphs::load({path.string(), path.parent_path(), graphs::read_file(path, limits), limits});
+}
+
+ExperimentFile parse_experiment(std::string text, std::string_view origin,
+                                const std::filesystem::path& directory) {
+  return graphs::load({std::string(origin), directory, std::move(text), {}});
+}
+
+std::string to_pbtxt(const ExperimentFile& experiment) {
+  file::Experiment message;
+  message.set_format_version(experiment_format_version);
+  ExperimentFile copy = experiment;
+  const graphs::FieldWriter io(message);
+  graphs::describe(io, copy, std::filesystem::path());
+  return graphs::many_lines(message);
+}
+
+FileKind kind_of_file(const std::filesystem::path& path) {
+  const LoadLimits limits;
+  graphs::Source source{path.string(), {}, graphs::read_file(path, limits), limits};
+  graphs::Lines lines;
+  try {
+    graphs::check_form(source, lines);
+  } catch (const Error&) {
+    // Loading it as what it seems to be says the same again.
+  }
+  const auto has = [&](const google::protobuf::Descriptor* message) {
+    return message->FindFieldByName(std::string(lines.first_field)) != nullptr;
+  };
+  const bool sampler = has(file::Sampler::descriptor()),
+             experiment = has(file::Experiment::descriptor());
+  if (sampler && experiment) return lines.first_is_text ? FileKind::sampler : FileKind::experiment;
+  return sampler ? FileKind::sampler : experiment ? FileKind::experiment : FileKind::graph;
+}
+
+}  // namespace whorl

@@ -1,0 +1,124 @@
+// Experiment files: what to sample or to train on, and how, in protobuf text.
+//
+// The structs mirror graphs/experiment.proto; a field that a file leaves out is empty here, and the
+// driver's defaults fill it. Loading checks names, kinds and ranges and throws graph Errors with
+// file and line; unknown fields are refused with the nearest one offered. Files that an experiment
+// names are sought in its own directory: their paths here have it in front.
+// Thread safety: free functions; values.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "samplers/learned.hpp"
+#include "samplers/step.hpp"
+
+namespace whorl {
+
+inline constexpr int experiment_format_version = 1;
+
+struct GaussianSettings {
+  std::int64_t dimension = 0;
+  double mean = 0;
+  std::optional<double> correlated, diagonal;
+  std::vector<double> covariance;
+  std::uint64_t seed = 0;
+  double smallest_sd = 0;
+};
+
+struct TargetSettings {
+  std::optional<GaussianSettings> gaussian;
+  std::filesystem::path graph;  // "" when it is a gaussian
+  double gradient_noise = 0;
+  std::int64_t count = 1;  // so many, with seeds from the Gaussian's on
+};
+
+struct DataSettings {
+  std::vector<std::string> files;  // "dir/d.csv", or "x=dir/x.npy"
+  std::vector<std::pair<std::string, std::vector<std::string>>> columns;
+  std::vector<std::string> standardise;
+  std::optional<std::int64_t> batch;
+  std::string separator;
+};
+
+struct ScheduleSettings {
+  struct Phase {
+    std::int64_t from;
+    double value;
+  };
+  std::optional<double> constant;
+  std::vector<Phase> phases;
+  struct Polynomial {
+    double a, b, gamma;
+  };
+  std::optional<Polynomial> polynomial;
+  struct Cosine {
+    double highest;
+    std::int64_t period;
+  };
+  std::optional<Cosine> cosine;
+};
+
+struct RunSettings {
+  std::optional<std::int64_t> chains, steps, thin, burn_in;
+  std::optional<std::uint64_t> seed;
+  std::optional<ScheduleSettings> step_size;
+  std::optional<Start> position, momentum;
+};
+
+struct TrainingSettings {
+  LearnedSampler start;
+  double curl_output = 1;
+  std::optional<double> diffusion_start;
+  std::int64_t epochs = 100, rollouts = 4, steps = 100, truncate = 20;
+  struct CrossChain {
+    std::int64_t every = 2;
+    double ridge = 0.03, weight = 1;
+  };
+  std::optional<CrossChain> cross_chain;
+  struct InChain {
+    std::int64_t from = 50, every = 3, chains = 7;
+    bool pooled = true;
+    double ridge = 0.03, weight = 1;
+  };
+  std::optional<InChain> in_chain;
+  bool separate_updates = false;
+  struct Adam {
+    double rate = 5e-4, final_rate = 5e-4, beta1 = 0.5, beta2 = 0.99, epsilon = 1e-8, clip = 0;
+  };
+  Adam adam;
+  std::int64_t chains = 50;
+  std::uint64_t seed = 0;
+  double step_size = 0.01;
+  Start position{Start::Kind::normal, 0, 1}, momentum;
+  bool through_gradient = false;
+  double curl_decay = 0;
+};
+
+struct ExperimentFile {
+  std::string name;
+  std::vector<TargetSettings> targets;
+  DataSettings data;
+  std::string sampler;  // "" when the file names none; a file's name ends in .pbtxt
+  std::vector<std::pair<std::string, double>> sampler_settings;
+  RunSettings run;
+  std::optional<TrainingSettings> training;
+};
+
+ExperimentFile load_experiment(const std::filesystem::path& path);
+// `origin` stands for the file in messages.
+ExperimentFile parse_experiment(std::string text, std::string_view origin,
+                                const std::filesystem::path& directory = {});
+std::string to_pbtxt(const ExperimentFile& experiment);
+
+// What a file of ours holds, judged by its first field beside the version; a graph when nothing
+// else fits. A file that cannot be read is an io Error.
+enum class FileKind { graph, sampler, experiment };
+FileKind kind_of_file(const std::filesystem::path& path);
+
+}  // namespace whorl

@@ -1,0 +1,128 @@
+#include "samplers/builtin.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/attributes.hpp"
+#include "samplers/dynamics.hpp"
+#include "samplers/hmc.hpp"
+#include "samplers/optimisers.hpp"
+#include "samplers/psgld.hpp"
+
+namespace whorl {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> names{"sgld", "psgld", "sghmc", "sgnht",
+                                                "hmc",  "adam",  "sgdm"};
+
+void check_name(std::string_view sampler) {
+  if (std::find(names.begin(), names.end(), sampler) == names.end())
+    fail(ErrorKind::usage, "sampler", "unknown sampler '{}'{}", sampler,
+         did_you_mean(sampler, {names.begin(), names.end()}));
+}
+
+Step named_dynamics(std::string_view sampler, const Energy& energy, const BuiltinSettings& settings,
+                    const GradientSource& gradient) {
+  if (!(settings.friction >= 0) || !std::isfinite(settings.friction))
+    fail(ErrorKind::usage, "sampler", "the friction must be finite and not negative: {}",
+         settings.friction);
+  const Dynamics dynamics =
+      sampler == "sgld" ? sgld_dynamics()
+      : sampler == "sghmc"
+          ? sghmc_dynamics(settings.friction)
+          : sgnht_dynamics(settings.friction, settings.thermostat == Thermostat::coordinate);
+  return recipe_step(
+      energy, complete_recipe(dynamics),
+      {settings.integrator, settings.temperature, settings.noise_estimate, gradient});
+}
+
+}  // namespace
+
+std::span<const std::string_view> builtin_names() { return names; }
+
+std::span<const Setting> builtin_settings() {
+  static const std::vector<Setting> settings{
+      {"temperature",
+       "1",
+       "T: the chain draws from exp(-U/T); 0 injects no noise (not hmc)",
+       {"sgld", "psgld", "sghmc", "sgnht", "hmc"}},
+      {"friction", "1", "D of the momentum: how fast it forgets", {"sghmc", "sgnht"}},
+      {"noise_estimate",
+       "0",
+       "variance of the gradient's noise, taken off the injected noise",
+       {"sgld", "psgld", "sghmc", "sgnht"}},
+      {"integrator",
+       "semi_implicit",
+       "semi_implicit (momentum first) or euler (all at once)",
+       {"sghmc", "sgnht"}},
+      {"thermostat",
+       "chain",
+       "one friction that adapts for each chain or for each coordinate",
+       {"sgnht"}},
+      {"decay", "0.99", "how much of the mean square gradient is kept in a step", {"psgld"}},
+      {"epsilon",
+       "1e-05 (psgld), 1e-08 (adam)",
+       "added to the root of the mean square gradient",
+       {"psgld", "adam"}},
+      {"data_size", "1", "N: the gradient is divided by it before it is squared", {"psgld"}},
+      {"leapfrog_steps", "10", "leapfrog steps between two Metropolis tests", {"hmc"}},
+      {"jitter", "0.2", "the step size is drawn from eta (1 +- jitter)", {"hmc"}},
+      {"beta1", "0.9", "how much of the mean gradient is kept in a step", {"adam"}},
+      {"beta2", "0.999", "how much of the mean square gradient is kept in a step", {"adam"}},
+      {"momentum_decay", "0.9", "how much of the velocity is kept in a step", {"sgdm"}},
+  };
+  return settings;
+}
+
+std::vector<std::string_view> settings_of(std::string_view sampler) {
+  check_name(sampler);
+  std::vector<std::string_view> result;
+  for (const Setting& setting : builtin_settings())
+    if (std::find(setting.samplers.begin(), setting.samplers.end(), sampler) !=
+        setting.samplers.end())
+      result.push_back(setting.name);
+  return result;
+}
+
+Step builtin_step(std::string_view sampler, const Energy& energy, const BuiltinSettings& settings,
+                  const GradientSource& gradient) {
+  check_name(sampler);
+  if (sampler == "psgld")
+    return psgld_step(
+        energy, {settings.decay, settings.epsilon.value_or(PsgldOptions{}.epsilon),
+                 settings.data_size, settings.temperature, settings.noise_estimate, gradient});
+  if (sampler == "hmc") {
+    if (gradient.minibatch.rows > 0 || gradient.injected_noise > 0)
+      fail(ErrorKind::usage, "sampler",
+           "hmc needs the exact gradient: no minibatches and no injected noise");
+    return hmc_step(energy, {settings.leapfrog_steps, settings.jitter, settings.temperature});
+  }
+  if (sampler == "adam")
+    return adam_step(
+        energy, {settings.beta1, settings.beta2, settings.epsilon.value_or(AdamOptions{}.epsilon)},
+        gradient);
+  if (sampler == "sgdm") return sgdm_step(energy, settings.momentum_decay, gradient);
+  return named_dynamics(sampler, energy, settings, gradient);
+}
+
+void check_step_size(std::string_view sampler, const BuiltinSettings& settings, double largest) {
+  check_name(sampler);
+  const bool has_momentum = sampler == "sghmc" || sampler == "sgnht";
+  if (!has_momentum && sampler != "sgld") return;
+  const double diffusion = has_momentum ? settings.friction : 1;
+  if (has_momentum && largest * diffusion >= 2)
+    fail(ErrorKind::usage, "sampler",
+         "step size {} times friction {} is not below 2, so the momentum of {} would grow: the "
+         "step size must be below {}",
+         largest, diffusion, sampler, 2 / diffusion);
+  const double heat = 2 * settings.temperature * diffusion;
+  if (settings.temperature > 0 && largest * settings.noise_estimate > heat)
+    fail(ErrorKind::usage, "sampler",
+         "step size {} times noise estimate {} is more than the {} that {} injects: the step size "
+         "must not be above {}",
+         largest, settings.noise_estimate, heat, sampler, heat / settings.noise_estimate);
+}
+
+}  // namespace whorl

@@ -1,0 +1,352 @@
+// whorl sample from end to end, through the program: what it draws, says and leaves behind.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/property_tree/json_parser.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "program.hpp"
+
+namespace whorl::testing {
+
+namespace {
+
+using Json = boost::property_tree::ptree;
+
+// Networks that are constant, Q = 1 and D = 1, and yet want to know the scale of the task.
+const char* const disguised_sghmc = R"(
+format_version: 1
+sampler: "SGHMC in disguise"
+learned {
+  curl {
+    hidden: 1 inputs { name: "energy" } inputs { name: "momentum" }
+    activation: "relu" weights: [0, 0, 0, 0, 1]
+  }
+  diffusion {
+    hidden: 1 inputs { name: "energy" } inputs { name: "momentum" } inputs { name: "gradient" }
+    activation: "relu" transform: "square" weights: [0, 0, 0, 0, 0, 1]
+  }
+  energy_input: "asinh" scale_momentum: true scale_gradient: true
+  pilot { step_size: 0.05 friction: 1 chains: 8 steps: 400 }
+}
+)";
+
+// y ~ N(x w, 1), w ~ N(0, 1); prior and likelihood apart, for any number of rows and columns.
+const char* const linear_regression = R"(
+format_version: 1
+sizes { name: "rows" value: 10 }
+sizes { name: "columns" value: 2 }
+inputs { name: "x" type: "f32[rows,columns]" }
+inputs { name: "y" type: "f32[rows]" }
+inputs { name: "w" type: "f32[columns]" role: "parameter" }
+constants { name: "half" type: "f32[]" values: [0.5] }
+nodes { name: "mean" op: "matmul" inputs: ["x", "w"] }
+nodes { name: "error" op: "sub" inputs: ["y", "mean"] }
+nodes { name: "error2" op: "square" inputs: ["error"] }
+nodes { name: "misfit" op: "sum" inputs: ["error2"] }
+nodes { name: "likelihood" op: "mul" inputs: ["half", "misfit"] }
+nodes { name: "w2" op: "square" inputs: ["w"] }
+nodes { name: "norm" op: "sum" inputs: ["w2"] }
+nodes { name: "prior" op: "mul" inputs: ["half", "norm"] }
+outputs { name: "prior" node: "prior" }
+outputs { name: "likelihood" node: "likelihood" }
+)";
+
+const char* const gaussian_experiment = R"(
+format_version: 1
+experiment: "a small Gaussian"
+targets { gaussian { dimension: 3 mean: 3 correlated: 0.6 seed: 4 smallest_sd: 0.3 } }
+sampler { name: "sghmc" settings { name: "friction" value: 2 } }
+run {
+  chains: 20 steps: 2000 burn_in: 0 thin: 1 seed: 1
+  step_size { constant: 0.1 }
+  position { uniform { low: 0 high: 6 } }
+}
+)";
+
+// The target as in U' = U'' (w - m): 30 rows of two waves and a line, y = 1.5 a - b + wave.
+struct Regression {
+  std::string csv = "a,y,b\n";
+  double precision[2][2] = {{1, 0}, {0, 1}}, right[2] = {0, 0};
+
+  Regression() {
+    for (int i = 0; i < 30; ++i) {
+      const double t = i, a = std::sin(t), b = 0.1 * t - 1.5;
+      const double y = 1.5 * a - b + std::cos(3 * t);
+      csv += fmt::format("{},{},{}\n", a, y, b);
+      const double x[2] = {a, b};
+      for (int j = 0; j < 2; ++j) {
+        for (int k = 0; k < 2; ++k) precision[j][k] += x[j] * x[k];
+        right[j] += x[j] * y;
+      }
+    }
+  }
+  double determinant() const {
+    return precision[0][0] * precision[1][1] - precision[0][1] * precision[1][0];
+  }
+  double mean(int j) const {
+    return (precision[1 - j][1 - j] * right[j] - precision[0][1] * right[1 - j]) / determinant();
+  }
+  double sd(int j) const { return std::sqrt(precision[1 - j][1 - j] / determinant()); }
+};
+
+struct Fixture : Program {
+  Fixture() {
+    directory.write("linear.pbtxt", linear_regression);
+    directory.write("gaussian.pbtxt", gaussian_experiment);
+    directory.write("d.csv", Regression().csv);
+  }
+
+  std::string must(const std::string& words) const {
+    const Outcome outcome = (*this)(words);
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    return outcome.out;
+  }
+  Json json(const std::string& words) const {
+    std::istringstream text(must(words + " --json"));
+    Json tree;
+    boost::property_tree::read_json(text, tree);
+    return tree;
+  }
+};
+
+// The mean within 5.85 standard errors, the sd within its own: sd / sqrt(2 ess).
+void check_parameter(const Json& found, double mean, double sd, double bias = 0) {
+  const double mcse = found.get<double>("mcse"), ess = found.get<double>("ess");
+  BOOST_TEST(std::abs(found.get<double>("mean") - mean) < 5.85 * mcse + bias * sd);
+  BOOST_TEST(std::abs(found.get<double>("sd") - sd) < 5.85 * sd / std::sqrt(2 * ess) + bias * sd);
+}
+
+const Json& parameter(const Json& report, std::size_t i) {
+  return std::next(report.get_child("parameters").begin(), static_cast<std::ptrdiff_t>(i))->second;
+}
+
+const std::string data = " --data d.csv --columns x=a,b";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(sample, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_linear_regression_has_its_closed_form) {
+  const Regression exact;
+  const Json hmc = json(
+      "sample linear.pbtxt --sampler hmc --step-size 0.15 --chains 8 --steps 1500"
+      " --burn-in 100" +
+      data);
+  for (int j = 0; j < 2; ++j)
+    check_parameter(parameter(hmc, static_cast<std::size_t>(j)), exact.mean(j), exact.sd(j));
+  BOOST_TEST(hmc.get<double>("statistics.accepted") > 0.8);
+  BOOST_TEST(parameter(hmc, 1).get<std::string>("name") == "w[1]");
+
+  const Json sghmc = json(
+      "sample linear.pbtxt --step-size 0.02 --set friction=2 --chains 16"
+      " --steps 4000 --burn-in 500 --thin 5" +
+      data);
+  for (int j = 0; j < 2; ++j)
+    check_parameter(parameter(sghmc, static_cast<std::size_t>(j)), exact.mean(j), exact.sd(j),
+                    0.05);
+  BOOST_TEST(std::abs(sghmc.get<double>("temperature") - 1) < 0.05);
+  BOOST_TEST(sghmc.get<int>("draws") == 700);
+  BOOST_TEST(sghmc.get_child("warnings").empty());
+}
+
+BOOST_AUTO_TEST_CASE(minibatches_have_the_same_mean) {
+  const Regression exact;
+  const Json report = json(
+      "sample linear.pbtxt --step-size 0.004 --set friction=20 --chains 16"
+      " --steps 6000 --burn-in 1000 --thin 10 --batch 10" +
+      data);
+  for (int j = 0; j < 2; ++j) {
+    const Json& found = parameter(report, static_cast<std::size_t>(j));
+    BOOST_TEST(std::abs(found.get<double>("mean") - exact.mean(j)) <
+               5.85 * found.get<double>("mcse") + 0.05 * exact.sd(j));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_logistic_regression_agrees_with_hmc) {
+  write_regression(*this);
+  const std::string files = " --data x=x.npy --data y=y.npy";
+  const Json hmc = json(
+      "sample energy.pbtxt --sampler hmc --step-size 0.3 --chains 16"
+      " --steps 1500 --burn-in 100" +
+      files);
+  const Json sghmc = json(
+      "sample energy.pbtxt --step-size 0.05 --chains 16 --steps 8000 --thin 8"
+      " --burn-in 800" +
+      files);
+  BOOST_TEST(parameter(sghmc, 2).get<std::string>("name") == "b");
+  for (std::size_t j = 0; j < 3; ++j) {
+    const Json &a = parameter(hmc, j), &b = parameter(sghmc, j);
+    const double se = std::hypot(a.get<double>("mcse"), b.get<double>("mcse"));
+    BOOST_TEST(std::abs(a.get<double>("mean") - b.get<double>("mean")) <
+               5.85 * se + 0.05 * a.get<double>("sd"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
+  directory.write("learned.pbtxt", disguised_sghmc);
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 100 --batch 10" + data;
+  const Json report = json(words + " --sampler learned.pbtxt --out learned");
+  must(words + " --out sghmc");
+  BOOST_TEST((directory.read("learned/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
+  BOOST_TEST(report.get<double>("statistics.curl") == 1);
+  // What its pilot run measured: the noise of minibatches heats p a little.
+  BOOST_TEST(std::abs(report.get<double>("task.momentum_rms") - 1) < 0.3);
+  BOOST_TEST(report.get<double>("task.energy_sd") > 0.5);
+  // The directory has all that is needed to do it again.
+  directory.write("learned.pbtxt", "");
+  must("sample learned/config.pbtxt --out again");
+  BOOST_TEST((directory.read("again/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
+}
+
+BOOST_AUTO_TEST_CASE(a_sampler_written_by_hand_has_the_closed_form) {
+  const Regression exact;
+  const std::string file = WHORL_SOURCE_DIR "/graphs/samplers/slow_in_the_bulk.pbtxt";
+  const Json report = json(
+      "sample linear.pbtxt --step-size 0.02 --chains 16 --steps 4000"
+      " --burn-in 500 --thin 5 --sampler " +
+      file + data);
+  for (int j = 0; j < 2; ++j)
+    check_parameter(parameter(report, static_cast<std::size_t>(j)), exact.mean(j), exact.sd(j),
+                    0.05);
+}
+
+BOOST_AUTO_TEST_CASE(a_gaussian_is_measured_against_its_exact_law) {
+  const Json report = json("sample gaussian.pbtxt --out run");
+  for (std::size_t j = 0; j < 3; ++j) {
+    const Json& found = parameter(report, j);
+    BOOST_TEST(found.get<double>("exact_mean") == 3);
+    // All states count, also those on the way in.
+    check_parameter(found, 3, found.get<double>("exact_sd"), 0.15);
+  }
+  const Json& curve = report.get_child("kl");
+  BOOST_TEST(curve.size() == 20);
+  BOOST_TEST(curve.front().second.get<int>("step") == 100);
+  BOOST_TEST(curve.back().second.get<double>("kl") < curve.front().second.get<double>("kl"));
+  BOOST_TEST(curve.back().second.get<double>("kl") < 0.05);
+  BOOST_TEST(report.get<double>("vector_ess") > 20);
+
+  // The curve is that of all states: here they are all draws.
+  const Tensor draws = npy("run/draws/theta.npy");
+  BOOST_TEST(to_string(draws.type()) == "f32[20,2000,3]");
+  std::istringstream lines(directory.read("run/metrics.jsonl"));
+  std::string line;
+  int count = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream text(line);
+    Json metrics;
+    boost::property_tree::read_json(text, metrics);
+    BOOST_TEST(metrics.get<int>("step") == 100 * ++count);
+    BOOST_TEST(metrics.get<double>("energy") > 0);
+  }
+  BOOST_TEST(count == 20);
+}
+
+BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {
+  for (const std::string& words : {"linear.pbtxt --step-size 0.02 --steps 300 --batch 7" + data,
+                                   std::string("gaussian.pbtxt --steps 300")}) {
+    const std::string file = words.starts_with("linear") ? "w.npy" : "theta.npy";
+    for (const char* threads : {"1", "2", "4"})
+      must(fmt::format("sample {} --threads {} --out run{} --overwrite", words, threads, threads));
+    const std::string base = directory.read("run1/draws/" + file);
+    BOOST_TEST(base.size() > 1000u);
+    BOOST_TEST((directory.read("run2/draws/" + file) == base));
+    BOOST_TEST((directory.read("run4/draws/" + file) == base));
+    must(fmt::format("sample {} --seed 9 --out run4 --overwrite", words));
+    BOOST_TEST((directory.read("run4/draws/" + file) != base));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
+  const std::string words = "sample gaussian.pbtxt --steps 120 --out ";
+  must(words + "all");
+  must(words + "some --burn-in 13 --thin 7");
+  const Tensor all = npy("all/draws/theta.npy"), some = npy("some/draws/theta.npy");
+  BOOST_TEST(to_string(some.type()) == "f32[20,15,3]");
+  for (std::int64_t chain = 0; chain < 20; ++chain)
+    for (std::int64_t draw = 0; draw < 15; ++draw)
+      for (std::int64_t i = 0; i < 3; ++i)
+        BOOST_REQUIRE(some.at((chain * 15 + draw) * 3 + i) ==
+                      all.at((chain * 120 + 13 + 7 * (draw + 1) - 1) * 3 + i));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_can_be_repeated_from_what_it_left) {
+  const std::string words =
+      "sample linear.pbtxt --step-size phases:0=0.02,50=0.01 --steps 200"
+      " --batch 5 --standardise x --chains 3 --start uniform:-1,1"
+      " --set friction=3 --out first" +
+      data;
+  must(words);
+  std::filesystem::remove(directory / "linear.pbtxt");
+  must("sample first/config.pbtxt --out second");
+  const std::string draws = directory.read("first/draws/w.npy");
+  BOOST_TEST(draws.size() > 1000u);
+  BOOST_TEST((directory.read("second/draws/w.npy") == draws));
+  BOOST_TEST(directory.read("second/config.pbtxt") == directory.read("first/config.pbtxt"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_printed_tells_the_table_and_the_warnings) {
+  const std::string good = must("sample linear.pbtxt --sampler hmc --step-size 0.15" + data);
+  BOOST_TEST(
+      good.starts_with("linear.pbtxt, sampled by hmc\n  chains    4 of 2000 steps\n"
+                       "  draws     1000 a chain, every state after 1000 steps of burn-in\n"
+                       "  time      "));
+  BOOST_TEST(good.find("\nparameter        mean          sd      mcse   R-hat      ESS\nw[0]  ") !=
+             std::string::npos);
+  BOOST_TEST(good.find("warning") == std::string::npos);
+  const std::string bad = must("sample linear.pbtxt --sampler sgld --step-size 1e-5" + data);
+  BOOST_TEST(bad.find("\nwarning: R-hat is ") != std::string::npos);
+  BOOST_TEST(bad.find("\nwarning: ESS is ") != std::string::npos);
+  const std::string hot =
+      must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 16" + data);
+  BOOST_TEST(hot.find("\nwarning: the kinetic temperature is ") != std::string::npos);
+  BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --steps 5 --burn-in 2" + data)
+                 .find("warning: R-hat and ESS need at least 4 draws a chain, there are 3\n") !=
+             std::string::npos);
+  BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --steps 5 --quiet" + data).empty());
+}
+
+// A second without a line on a pipe, so quick runs are silent.
+BOOST_AUTO_TEST_CASE(nothing_is_said_on_the_way_of_a_quick_run) {
+  BOOST_TEST((*this)("sample gaussian.pbtxt --steps 100").err.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_stops_a_run_after_it_wrote_what_there_is) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string where = directory.path();
+    if (::chdir(where.c_str()) != 0) ::_exit(99);
+    if (std::freopen("said.txt", "w", stdout) == nullptr) ::_exit(98);
+    if (std::freopen("errors.txt", "w", stderr) == nullptr) ::_exit(97);
+    ::execl(WHORL_BINARY, "whorl", "sample", "gaussian.pbtxt", "--steps", "200000", "--thin", "10",
+            "--out", "run", static_cast<char*>(nullptr));
+    ::_exit(96);
+  }
+  // The first line of metrics tells that it is on its way.
+  for (int i = 0; i < 2000 && directory.read("run/metrics.jsonl").empty(); ++i) ::usleep(5000);
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  BOOST_REQUIRE(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == 130);
+  BOOST_TEST(directory.read("errors.txt").starts_with("[sample] stopped by a signal after step "));
+  BOOST_TEST(directory.read("said.txt").starts_with("gaussian.pbtxt, sampled by sghmc\n"));
+  const Tensor draws = npy("run/draws/theta.npy");
+  BOOST_TEST(draws.shape()[1] > 0);
+  BOOST_TEST(draws.shape()[1] < 20000);
+}
+
+BOOST_AUTO_TEST_CASE(help_fits_a_screen) {
+  const std::string help = must("sample --help");
+  BOOST_TEST(std::count(help.begin(), help.end(), '\n') <= 40);
+  BOOST_TEST(help.find("\nExample:\n  whorl sample ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace whorl::testing

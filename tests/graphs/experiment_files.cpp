@@ -1,0 +1,217 @@
+// Experiment files: every field is kept, paths are found, and files are told apart.
+#include "engine/ops.hpp"
+#include "graphs/experiment_file.hpp"
+#include "graphs/sampler_file.hpp"
+#include "tests/graphs/files.hpp"
+
+using namespace whorl;
+using namespace whorl::test;
+
+namespace {
+
+// Every field, in the words that to_pbtxt writes.
+constexpr const char* whole = R"(format_version: 1
+experiment: "everything"
+targets {
+  gaussian { dimension: 2 mean: 1 covariance: [1, 0.5, 0.5, 2] seed: 4 smallest_sd: 0.1 }
+  gradient_noise: 0.5
+}
+targets {
+  gaussian { dimension: 10 mean: 0 correlated: 1.5 seed: 0 smallest_sd: 0 }
+  gradient_noise: 0
+}
+targets { graph: "energies/u.pbtxt" gradient_noise: 0 }
+data {
+  files: ["d.csv", "x=more/x.npy"]
+  columns { input: "x" columns: ["a", "b"] }
+  columns { input: "y" columns: "c" }
+  standardise: "x"
+  batch: 32
+  separator: ";"
+}
+sampler {
+  name: "sghmc"
+  settings { name: "friction" value: 0.5 }
+  settings { name: "noise" value: 0 }
+}
+run {
+  chains: 10
+  steps: 1000
+  thin: 5
+  burn_in: 100
+  seed: 18446744073709551615
+  step_size { phases { from: 0 value: 0.1 } phases { from: 500 value: 0.01 } }
+  position { uniform { low: -1 high: 1 } }
+  momentum { normal { mean: 0 sd: 2 } }
+}
+training {
+  start {
+    curl {
+      hidden: [4, 3]
+      activation: "relu"
+      inputs { name: "energy" scale: 0.1 shift: 0 }
+      inputs { name: "momentum" scale: 1 shift: 0 }
+      transform: "none"
+      scale: 1
+      low: -5
+      high: 5
+    }
+    diffusion {
+      hidden: [4]
+      activation: "softplus"
+      inputs { name: "energy" scale: 1 shift: 0 }
+      inputs { name: "momentum" scale: 1 shift: 0 }
+      inputs { name: "gradient" scale: 1 shift: 0 }
+      transform: "softplus"
+      scale: 1
+    }
+    alpha: 0.25
+    beta: 1
+    c: 0
+    energy_input: "raw"
+    scale_momentum: false
+    scale_gradient: false
+    pilot { step_size: 0.025 friction: 1 chains: 16 steps: 2000 }
+    statistics { energy_mean: 0 energy_sd: 1 momentum_rms: 1 gradient_rms: 1 }
+  }
+  curl_output: 0.1
+  diffusion_start: 0.5
+  epochs: 3
+  rollouts: 2
+  steps: 40
+  truncate: 0
+  cross_chain { every: 4 ridge: 0.01 weight: 2 }
+  in_chain { from: 10 every: 2 chains: 5 pooled: false ridge: 0.02 weight: 3 }
+  separate_updates: true
+  adam { rate: 0.001 final_rate: 0.0001 beta1: 0.9 beta2: 0.999 epsilon: 1e-07 clip: 1 }
+  chains: 20
+  seed: 9
+  step_size: 0.02
+  position { normal { mean: 0 sd: 1 } }
+  momentum { constant: 0 }
+}
+)";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(experiment_files)
+
+BOOST_AUTO_TEST_CASE(a_whole_experiment_is_written_as_it_was_read) {
+  BOOST_CHECK_EQUAL(to_pbtxt(parse_experiment(whole, "e")), whole);
+}
+
+BOOST_AUTO_TEST_CASE(every_field_arrives) {
+  const ExperimentFile e = parse_experiment(whole, "e");
+  BOOST_CHECK_EQUAL(e.name, "everything");
+  BOOST_REQUIRE_EQUAL(e.targets.size(), 3u);
+  BOOST_CHECK(e.targets[0].gaussian->covariance == (std::vector<double>{1, 0.5, 0.5, 2}));
+  BOOST_CHECK_EQUAL(e.targets[0].gradient_noise, 0.5);
+  BOOST_CHECK_EQUAL(*e.targets[1].gaussian->correlated, 1.5);
+  BOOST_CHECK(!e.targets[1].gaussian->diagonal);
+  BOOST_CHECK(!e.targets[2].gaussian);
+  BOOST_CHECK_EQUAL(e.targets[2].graph, "energies/u.pbtxt");
+  BOOST_CHECK_EQUAL(e.data.columns[0].second[1], "b");
+  BOOST_CHECK_EQUAL(*e.data.batch, 32);
+  BOOST_CHECK_EQUAL(e.data.separator, ";");
+  BOOST_CHECK_EQUAL(e.sampler, "sghmc");
+  BOOST_CHECK_EQUAL(e.sampler_settings[0].second, 0.5);
+  BOOST_CHECK_EQUAL(*e.run.burn_in, 100);
+  BOOST_CHECK_EQUAL(*e.run.seed, 18446744073709551615u);
+  BOOST_CHECK_EQUAL(e.run.step_size->phases[1].from, 500);
+  BOOST_CHECK(e.run.position->kind == Start::Kind::uniform);
+  BOOST_CHECK_EQUAL(e.run.momentum->b, 2);
+  const TrainingSettings& training = *e.training;
+  BOOST_CHECK(training.start.curl.hidden == (std::vector<std::int64_t>{4, 3}));
+  BOOST_CHECK(training.start.curl.weights.empty());
+  BOOST_CHECK_EQUAL(*training.diffusion_start, 0.5);
+  BOOST_CHECK_EQUAL(training.in_chain->chains, 5);
+  BOOST_CHECK(!training.in_chain->pooled);
+  BOOST_CHECK(training.separate_updates);
+  BOOST_CHECK_EQUAL(training.adam.final_rate, 0.0001);
+  BOOST_CHECK_EQUAL(training.truncate, 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_is_empty_or_has_its_default) {
+  const ExperimentFile e = parse_experiment(
+      "format_version: 1\n"
+      "training { start { curl { } diffusion { transform: \"softplus\" } } cross_chain { }\n"
+      "  adam { rate: 0.002 } }\n",
+      "e");
+  BOOST_CHECK(e.name.empty() && e.targets.empty() && e.sampler.empty());
+  BOOST_CHECK(!e.data.batch && !e.run.chains && !e.run.step_size);
+  BOOST_CHECK_EQUAL(e.training->start.diffusion.inputs.size(), 3u);
+  BOOST_CHECK_EQUAL(e.training->cross_chain->every, 2);
+  BOOST_CHECK(!e.training->in_chain);
+  BOOST_CHECK_EQUAL(e.training->adam.final_rate, 0.002);  // that of rate
+  BOOST_CHECK_EQUAL(e.training->chains, 50);
+}
+
+BOOST_AUTO_TEST_CASE(schedules_are_kept) {
+  for (const char* schedule : {"constant: 0.1", "polynomial { a: 0.1 b: 1 gamma: 0.55 }",
+                               "cosine { highest: 0.5 period: 100 }"}) {
+    const std::string text =
+        fmt::format("format_version: 1\nrun {{ step_size {{ {} }} }}\n", schedule);
+    BOOST_CHECK_EQUAL(to_pbtxt(parse_experiment(text, "e")), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_are_sought_beside_the_experiment) {
+  const ScratchDirectory directory;
+  write_bytes(directory / "e.pbtxt", R"(format_version: 1
+targets { graph: "u.pbtxt" }
+targets { graph: "/tmp/u.pbtxt" }
+data { files: ["d.csv", "x=x.npy", "y=/tmp/y.npy"] }
+sampler { name: "s.pbtxt" }
+)");
+  const ExperimentFile e = load_experiment(directory / "e.pbtxt");
+  BOOST_CHECK_EQUAL(e.targets[0].graph, directory / "u.pbtxt");
+  BOOST_CHECK_EQUAL(e.targets[1].graph, "/tmp/u.pbtxt");
+  BOOST_CHECK_EQUAL(e.data.files[0], (directory / "d.csv").string());
+  BOOST_CHECK_EQUAL(e.data.files[1], "x=" + (directory / "x.npy").string());
+  BOOST_CHECK_EQUAL(e.data.files[2], "y=/tmp/y.npy");
+  BOOST_CHECK_EQUAL(e.sampler, (directory / "s.pbtxt").string());
+  BOOST_CHECK_EQUAL(
+      parse_experiment("format_version: 1\nsampler { name: \"sghmc\" }", "e", "/dir").sampler,
+      "sghmc");
+}
+
+BOOST_AUTO_TEST_CASE(files_are_told_apart_by_their_first_field) {
+  const ScratchDirectory directory;
+  const auto kind = [&](std::string_view text) {
+    write_bytes(directory / "f.pbtxt", text);
+    return kind_of_file(directory / "f.pbtxt");
+  };
+  BOOST_CHECK(kind(whole) == FileKind::experiment);
+  BOOST_CHECK(kind("# learned { }\nformat_version: 1\nsampler: \"s\"") == FileKind::sampler);
+  BOOST_CHECK(kind("sampler { name: \"sghmc\" }\nformat_version: 1") == FileKind::experiment);
+  BOOST_CHECK(kind("sampler: { name: \"sghmc\" }") == FileKind::experiment);
+  BOOST_CHECK(kind("learned {") == FileKind::sampler);
+  BOOST_CHECK(kind("format_version: 1 run { ") == FileKind::experiment);
+  BOOST_CHECK(kind("format_version: 1\ninputs { name: \"run\" }") == FileKind::graph);
+  BOOST_CHECK(kind("format_version: 1\nrunn { }") == FileKind::graph);
+  BOOST_CHECK(kind("") == FileKind::graph);
+  BOOST_CHECK(kind("\x89PNG") == FileKind::graph);
+  Graph graph;
+  graph.add_output("x", input(graph, "x", {DType::f32, {}}).id);
+  BOOST_CHECK(kind(to_binary(graph)) == FileKind::graph);
+  BOOST_CHECK_EXCEPTION(kind_of_file(directory / "none"), Error,
+                        [](const Error& error) { return error.kind() == ErrorKind::io; });
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_text_is_refused_or_is_an_experiment) {
+  const std::string text = whole;
+  std::size_t refused = 0;
+  const auto load = [&](std::string bytes) {
+    refused += !graph_error_of([&] { parse_experiment(std::move(bytes), "e"); }).empty();
+  };
+  for (std::size_t size = 0; size < text.size(); ++size) load(text.substr(0, size));
+  BOOST_CHECK_GT(refused, text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); ++i)
+    for (char change : {'\x01', '\x20', '\x40'}) {
+      std::string damaged = text;
+      damaged[i] = static_cast<char>(damaged[i] ^ change);
+      load(damaged);  // checks that nothing but a graph Error comes out
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
