@@ -111,6 +111,61 @@ void fill(const RandomCoordinates& at, std::int64_t first, std::span<typename Dr
   }
 }
 
+// Chains that are shorter than sixteen blocks: sixteen blocks at a time, of several chains.
+template <class Draw>
+void fill_short_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                       std::span<typename Draw::T> out) {
+  constexpr std::int64_t each = Draw::per_block;
+  constexpr int together = 16;
+  const Place where = place(at);
+  const auto blocks = static_cast<std::uint32_t>((per_chain + each - 1) / each);
+  auto chain = at.chain + static_cast<std::uint32_t>(first / per_chain);
+  auto block = static_cast<std::uint32_t>(first % per_chain / each);
+  std::int64_t skip = first % per_chain % each, done = 0;
+  const auto size = static_cast<std::int64_t>(out.size());
+  while (done < size) {
+    std::uint32_t block_of[together], chain_of[together], words[4][together];
+    for (int i = 0; i < together; ++i) {
+      block_of[i] = block;
+      chain_of[i] = chain;
+      const bool last = ++block == blocks;
+      block = last ? 0 : block;
+      chain += last;
+    }
+    philox::blocks(where, block_of, chain_of, words);
+    if (per_chain % each == 0 && skip == 0 && size - done >= together * each) {
+      Draw::template make<together>(words, out.data() + done);
+      done += together * each;
+      continue;
+    }
+    typename Draw::T numbers[together * each];
+    Draw::template make<together>(words, numbers);
+    for (int i = 0; i < together && done < size; ++i) {
+      const std::int64_t have = std::min(each, per_chain - block_of[i] * each);
+      const std::int64_t count = std::min(have - skip, size - done);
+      std::copy_n(numbers + i * each + skip, count, out.data() + done);
+      done += count;
+      skip = 0;
+    }
+  }
+}
+
+template <class Draw>
+void fill_chains(RandomCoordinates at, std::int64_t per_chain, std::int64_t first,
+                 std::span<typename Draw::T> out) {
+  if (out.empty()) return;
+  if (per_chain < 16 * Draw::per_block) return fill_short_chains<Draw>(at, per_chain, first, out);
+  at.chain += static_cast<std::uint32_t>(first / per_chain);
+  first %= per_chain;
+  while (!out.empty()) {
+    const auto count = std::min(static_cast<std::size_t>(per_chain - first), out.size());
+    fill<Draw>(at, first, out.first(count));
+    out = out.subspan(count);
+    ++at.chain;
+    first = 0;
+  }
+}
+
 }  // namespace
 
 Philox::Words Philox::words(const Words& counter) const {
@@ -136,6 +191,27 @@ void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<flo
 template <>
 void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<double> out) {
   fill<UniformDouble>(at, first, out);
+}
+
+template <>
+void fill_normal_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                        std::span<float> out) {
+  fill_chains<NormalFloat>(at, per_chain, first, out);
+}
+template <>
+void fill_normal_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                        std::span<double> out) {
+  fill_chains<NormalDouble>(at, per_chain, first, out);
+}
+template <>
+void fill_uniform_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                         std::span<float> out) {
+  fill_chains<UniformFloat>(at, per_chain, first, out);
+}
+template <>
+void fill_uniform_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                         std::span<double> out) {
+  fill_chains<UniformDouble>(at, per_chain, first, out);
 }
 
 // Lemire 2019: the upper half of a 64-bit word times n is the result. It is fair once the lower

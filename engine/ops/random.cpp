@@ -75,15 +75,9 @@ struct Random {
     const std::int32_t* seed = t.in<std::int32_t>(0);
     RandomCoordinates at{static_cast<std::uint64_t>(word(seed[1])) << 32 | word(seed[0]),
                          static_cast<std::uint32_t>(attrs.stream), word(*t.in<std::int32_t>(1)), 0};
-    const std::int64_t per_chain = elements_per_chain(attrs);
-    T* out = t.out<T>();
-    for (std::int64_t i = t.begin, end = t.begin + t.n; i < end;) {
-      const std::int64_t chain = i / per_chain, element = i % per_chain;
-      const std::int64_t count = std::min(per_chain - element, end - i);
-      at.chain = static_cast<std::uint32_t>(attrs.first_chain + chain);
-      fill(at, element, std::span<T>(out + (i - t.begin), static_cast<std::size_t>(count)));
-      i += count;
-    }
+    at.chain = static_cast<std::uint32_t>(attrs.first_chain);
+    fill(at, elements_per_chain(attrs), t.begin,
+         std::span<T>(t.out<T>(), static_cast<std::size_t>(t.n)));
   }
 
   static Value batch(const Batch& b) {
@@ -114,14 +108,14 @@ struct Random {
 struct RandomNormal : Random {
   template <class T>
   static void tile(const Tile& t) {
-    fill_tile<T>(t, fill_normal<T>);
+    fill_tile<T>(t, fill_normal_chains<T>);
   }
 };
 
 struct RandomUniform : Random {
   template <class T>
   static void tile(const Tile& t) {
-    fill_tile<T>(t, fill_uniform<T>);
+    fill_tile<T>(t, fill_uniform_chains<T>);
   }
 };
 

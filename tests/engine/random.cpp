@@ -245,6 +245,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(any_range_of_elements_has_the_same_bits, T, Floats
   }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(chains_in_a_row_have_the_bits_of_each_alone, T, Floats) {
+  const RandomCoordinates at{78, 5, 6, 0xfffffff0u};
+  for (std::int64_t per_chain : {1, 2, 3, 4, 7, 8, 20, 31, 32, 63, 64, 65, 130}) {
+    const auto n = static_cast<std::size_t>(5 * per_chain + 70);
+    for (std::int64_t first : {std::int64_t{0}, std::int64_t{1}, per_chain - 1, 3 * per_chain}) {
+      std::vector<T> normals_found(n), uniforms_found(n);
+      fill_normal_chains<T>(at, per_chain, first, normals_found);
+      fill_uniform_chains<T>(at, per_chain, first, uniforms_found);
+      bool same = true;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t place = first + static_cast<std::int64_t>(i);
+        RandomCoordinates own = at;
+        own.chain += static_cast<std::uint32_t>(place / per_chain);
+        same &= normals_found[i] == normal<T>(own, place % per_chain);
+        same &= uniforms_found[i] == uniform<T>(own, place % per_chain);
+      }
+      BOOST_TEST(same, per_chain << " elements each, from " << first);
+    }
+  }
+  fill_normal_chains<T>(at, 0, 0, std::span<T>{});
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(normals_have_the_moments_and_the_distribution, T, Floats) {
   const auto x = normals<T>({20240601, 0, 0, 0}, 3, 10'000'000);
   check_moments(x);
