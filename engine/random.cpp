@@ -111,28 +111,50 @@ void fill(const RandomCoordinates& at, std::int64_t first, std::span<typename Dr
   }
 }
 
-// Chains that are shorter than sixteen blocks: sixteen blocks at a time, of several chains.
+// Which blocks of which chains follow each other, sixteen at a time, where chains are shorter.
+class ShortChains {
+ public:
+  static constexpr int together = 16;
+
+  ShortChains(std::uint32_t blocks, std::uint32_t chain, std::uint32_t block)
+      : chain_(chain), at_(block) {
+    for (std::uint32_t i = 0, b = 0, c = 0; i < 2 * together; ++i) {
+      block_[i] = b;
+      later_[i] = c;
+      const bool last = ++b == blocks;
+      b = last ? 0 : b;
+      c += last;
+    }
+  }
+  void next(std::uint32_t (&block)[together], std::uint32_t (&chain)[together]) {
+    for (std::uint32_t i = 0; i < together; ++i) {
+      block[i] = block_[at_ + i];
+      chain[i] = chain_ + later_[at_ + i];
+    }
+    chain_ += later_[at_ + together];
+    at_ = block_[at_ + together];
+  }
+
+ private:
+  std::uint32_t block_[2 * together], later_[2 * together];  // counted from block 0 of a chain
+  std::uint32_t chain_, at_;
+};
+
 template <class Draw>
 void fill_short_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
                        std::span<typename Draw::T> out) {
   constexpr std::int64_t each = Draw::per_block;
-  constexpr int together = 16;
+  constexpr int together = ShortChains::together;
   const Place where = place(at);
-  const auto blocks = static_cast<std::uint32_t>((per_chain + each - 1) / each);
-  auto chain = at.chain + static_cast<std::uint32_t>(first / per_chain);
-  auto block = static_cast<std::uint32_t>(first % per_chain / each);
+  ShortChains chains(static_cast<std::uint32_t>((per_chain + each - 1) / each),
+                     at.chain + static_cast<std::uint32_t>(first / per_chain),
+                     static_cast<std::uint32_t>(first % per_chain / each));
   std::int64_t skip = first % per_chain % each, done = 0;
   const auto size = static_cast<std::int64_t>(out.size());
   while (done < size) {
-    std::uint32_t block_of[together], chain_of[together], words[4][together];
-    for (int i = 0; i < together; ++i) {
-      block_of[i] = block;
-      chain_of[i] = chain;
-      const bool last = ++block == blocks;
-      block = last ? 0 : block;
-      chain += last;
-    }
-    philox::blocks(where, block_of, chain_of, words);
+    std::uint32_t block[together], chain[together], words[4][together];
+    chains.next(block, chain);
+    philox::blocks(where, block, chain, words);
     if (per_chain % each == 0 && skip == 0 && size - done >= together * each) {
       Draw::template make<together>(words, out.data() + done);
       done += together * each;
@@ -141,7 +163,7 @@ void fill_short_chains(const RandomCoordinates& at, std::int64_t per_chain, std:
     typename Draw::T numbers[together * each];
     Draw::template make<together>(words, numbers);
     for (int i = 0; i < together && done < size; ++i) {
-      const std::int64_t have = std::min(each, per_chain - block_of[i] * each);
+      const std::int64_t have = std::min(each, per_chain - block[i] * each);
       const std::int64_t count = std::min(have - skip, size - done);
       std::copy_n(numbers + i * each + skip, count, out.data() + done);
       done += count;
