@@ -49,21 +49,27 @@ std::string status_text(double energy, const std::optional<double>& temperature)
 }
 
 void run_sample(const Arguments& arguments, Output& output) {
-  const ExperimentFile experiment = sample_experiment(arguments);
-  const RunSettings& run = experiment.run;
-  const Schedule step_size = make_schedule(*run.step_size);
+  ExperimentFile experiment = sample_experiment(arguments);
+  RunSettings& run = experiment.run;
+  Schedule step_size = make_schedule(*run.step_size);
   override_environment(output);
   const Target target = load_target(experiment.targets[0], experiment.data);
   for (const std::string& note : target.notes) output.note(note);
-  const SamplingOptions options = options_of(run, step_size, arguments);
   const ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
                                                 .settings = experiment.sampler_settings,
                                                 .first_step_size = step_size.at(0),
                                                 .largest_step_size = step_size.largest(),
+                                                .own_step_size = !arguments.has("step-size"),
                                                 .position = *run.position,
                                                 .seed = *run.seed,
-                                                .threads = options.threads},
+                                                .threads = arguments.threads()},
                                                target);
+  if (sampler.step_size) {
+    run.step_size = ScheduleSettings{};
+    run.step_size->constant = *sampler.step_size;
+    step_size = Schedule::constant(*sampler.step_size);
+  }
+  const SamplingOptions options = options_of(run, step_size, arguments);
   SamplingRun sampling(target, sampler.step, options);
   std::optional<RunDirectory> directory;
   if (arguments.has("out")) {

@@ -198,6 +198,10 @@ SampleReport make_report(const std::string& target, const ExperimentFile& experi
   report.names = element_names(loaded.energy.parameters());
   report.result = std::move(result);
   report.metrics = std::move(metrics);
+  // Two quotients for every coordinate.
+  if (const auto found = report.result.statistics.find("fallbacks");
+      found != report.result.statistics.end())
+    found->second /= 2 * static_cast<double>(loaded.energy.size());
   report.summaries = summaries_of(report.result.draws, threads);
   report.gaussian = loaded.gaussian;
   report.statistics = sampler.statistics;

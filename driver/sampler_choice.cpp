@@ -8,6 +8,7 @@
 #include "engine/attributes.hpp"
 #include "samplers/builtin.hpp"
 #include "samplers/dynamics.hpp"
+#include "samplers/finite_difference.hpp"
 
 namespace whorl::driver {
 
@@ -18,10 +19,13 @@ using Settings = std::vector<std::pair<std::string, double>>;
 // Choices are words on the command line and their places here in a file.
 constexpr std::string_view integrators[] = {"semi_implicit", "euler"};
 constexpr std::string_view thermostats[] = {"chain", "coordinate"};
+constexpr std::string_view corrections[] = {"exact", "finite_differences"};
+enum class Correction { exact, finite_differences };
 
 std::span<const std::string_view> choices_of(std::string_view setting) {
   if (setting == "integrator") return integrators;
   if (setting == "thermostat") return thermostats;
+  if (setting == "correction") return corrections;
   return {};
 }
 
@@ -75,14 +79,13 @@ ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target
   const BuiltinSettings settings = builtin_settings_of(request.settings, target);
   check_step_size(request.name, settings, request.largest_step_size);
   ChosenSampler sampler{
-      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}};
+      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}, {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
   return sampler;
 }
 
 RecipeOptions recipe_options(const SamplerRequest& request, const Target& target) {
-  check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
   const BuiltinSettings settings = builtin_settings_of(request.settings, target);
   return {settings.integrator, settings.temperature, settings.noise_estimate, target.gradient};
 }
@@ -92,27 +95,43 @@ bool has_output(const Graph& graph, std::string_view name) {
                      [&](const Graph::Output& output) { return output.name == name; });
 }
 
+Step learned_step(const SamplerRequest& request, const Target& target, const RecipeOptions& options,
+                  ChosenSampler& sampler) {
+  const LearnedSampler& learned = *sampler.file->learned;
+  if (learned.needs_statistics())
+    sampler.statistics =
+        measure_task(target.energy, target.gradient, learned.pilot, request.position, request.seed,
+                     target.task_data(request.seed), request.threads);
+  const TaskStatistics task = sampler.statistics.value_or(TaskStatistics{});
+  if (request.own_step_size && learned.step_size(task) > 0)
+    sampler.step_size = learned.step_size(task);
+  const double step_size = sampler.step_size.value_or(request.first_step_size);
+  Correction correction = Correction::exact;
+  for (const auto& [name, value] : request.settings)
+    if (name == "correction") correction = choice<Correction>(name, value);
+  if (correction == Correction::finite_differences)
+    return finite_difference_step(target.energy, learned, task, step_size, options);
+  return recipe_step(target.energy, complete_recipe(learned_dynamics(learned, task, step_size)),
+                     options);
+}
+
 ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
-  const RecipeOptions options = recipe_options(request, target);
   ChosenSampler sampler;
   sampler.file = load_sampler(request.name);
+  std::vector<std::string_view> known{"temperature", "noise_estimate", "integrator"};
+  if (sampler.file->learned) known.push_back("correction");
+  check_settings(request.name, request.settings, known);
+  const RecipeOptions options = recipe_options(request, target);
   sampler.temperature = options.temperature;
-  Dynamics dynamics;
   if (sampler.file->learned) {
-    const LearnedSampler& learned = *sampler.file->learned;
-    if (learned.needs_statistics())
-      sampler.statistics =
-          measure_task(target.energy, target.gradient, learned.pilot, request.position,
-                       request.seed, target.task_data(request.seed), request.threads);
-    dynamics = learned_dynamics(learned, sampler.statistics.value_or(TaskStatistics{}),
-                                request.first_step_size);
-  } else {
-    const Graph graph = sampler.file->dynamics(target.energy.size(), target.energy.dtype());
-    // With a kinetic energy of its own, the momentum need not be N(0, T).
-    if (has_output(graph, "K")) sampler.temperature.reset();
-    dynamics = graph_dynamics(sampler.file->variables, graph);
+    sampler.step = learned_step(request, target, options, sampler);
+    return sampler;
   }
-  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
+  const Graph graph = sampler.file->dynamics(target.energy.size(), target.energy.dtype());
+  // With a kinetic energy of its own, the momentum need not be N(0, T).
+  if (has_output(graph, "K")) sampler.temperature.reset();
+  sampler.step = recipe_step(
+      target.energy, complete_recipe(graph_dynamics(sampler.file->variables, graph)), options);
   return sampler;
 }
 

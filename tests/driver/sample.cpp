@@ -198,6 +198,12 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
   // What its pilot run measured: the noise of minibatches heats p a little.
   BOOST_TEST(std::abs(report.get<double>("task.momentum_rms") - 1) < 0.3);
   BOOST_TEST(report.get<double>("task.energy_sd") > 0.5);
+  const Json quotients = json(words +
+                              " --sampler learned.pbtxt --set correction="
+                              "finite_differences");
+  BOOST_TEST(quotients.get<double>("statistics.fallbacks") < 0.1);
+  BOOST_TEST(std::abs(parameter(quotients, 0).get<double>("mean") -
+                      parameter(report, 0).get<double>("mean")) < 1e-3);
   // The directory has all that is needed to do it again.
   directory.write("learned.pbtxt", "");
   must("sample learned/config.pbtxt --out again");
