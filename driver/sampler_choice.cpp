@@ -127,15 +127,35 @@ ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
     sampler.step = learned_step(request, target, options, sampler);
     return sampler;
   }
-  const Graph graph = sampler.file->dynamics(target.energy.size(), target.energy.dtype());
+  Dynamics dynamics = file_dynamics(*sampler.file, {}, request.first_step_size);
   // With a kinetic energy of its own, the momentum need not be N(0, T).
-  if (has_output(graph, "K")) sampler.temperature.reset();
-  sampler.step = recipe_step(
-      target.energy, complete_recipe(graph_dynamics(sampler.file->variables, graph)), options);
+  if (dynamics.kinetic) sampler.temperature.reset();
+  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
   return sampler;
 }
 
 }  // namespace
+
+bool is_sampler_file(std::string_view name) { return name.ends_with(".pbtxt"); }
+
+Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size) {
+  if (file.learned) return learned_dynamics(*file.learned, task, step_size);
+  using NamedVariables = std::map<std::string, Value, std::less<>>;
+  const auto sized = [file](std::int64_t n, DType dtype) {
+    return graph_dynamics(file.variables, file.dynamics(n, dtype));
+  };
+  Dynamics dynamics{file.variables,
+                    [sized](StepBuilder& step, const Point& point) {
+                      return sized(step.size(), step.dtype()).matrices(step, point);
+                    },
+                    {}};
+  if (has_output(file.dynamics(1, DType::f32), "K"))
+    dynamics.kinetic = [sized](const NamedVariables& z) {
+      const Type& position = z.at("position").type();
+      return sized(position.elements(), position.dtype).kinetic(z);
+    };
+  return dynamics;
+}
 
 std::optional<double> setting_choice(std::string_view setting, std::string_view word) {
   const auto choices = choices_of(setting);
@@ -145,8 +165,8 @@ std::optional<double> setting_choice(std::string_view setting, std::string_view 
 }
 
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target) {
-  ChosenSampler sampler = request.name.ends_with(".pbtxt") ? choose_file(request, target)
-                                                           : choose_builtin(request, target);
+  ChosenSampler sampler = is_sampler_file(request.name) ? choose_file(request, target)
+                                                        : choose_builtin(request, target);
   if (sampler.temperature == 0.0) sampler.temperature.reset();
   return sampler;
 }
