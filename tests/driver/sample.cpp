@@ -204,6 +204,17 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
   BOOST_TEST(quotients.get<double>("statistics.fallbacks") < 0.1);
   BOOST_TEST(std::abs(parameter(quotients, 0).get<double>("mean") -
                       parameter(report, 0).get<double>("mean")) < 1e-3);
+  // A rule of its own for the step size goes before a file's, and a flag before both.
+  const std::string rule = "step_size_times_gradient_rms: 0.2 largest_step_size: 0.5 energy_input";
+  std::string text = disguised_sghmc;
+  text.replace(text.find("energy_input"), 12, rule);
+  directory.write("rule.pbtxt", text);
+  const Json ruled = json("sample linear.pbtxt --sampler rule.pbtxt --out ruled" + data);
+  BOOST_TEST(ruled.get<double>("step_size") == 0.2 / ruled.get<double>("task.gradient_rms"));
+  BOOST_TEST(json(words + " --sampler rule.pbtxt").get<double>("step_size") == 0.02);
+  const Json repeated = json("sample ruled/config.pbtxt --out ruled2");
+  BOOST_TEST(repeated.get<double>("step_size") == ruled.get<double>("step_size"));
+  BOOST_TEST((directory.read("ruled/draws/w.npy") == directory.read("ruled2/draws/w.npy")));
   // The directory has all that is needed to do it again.
   directory.write("learned.pbtxt", "");
   must("sample learned/config.pbtxt --out again");
