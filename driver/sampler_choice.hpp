@@ -19,6 +19,7 @@ struct ChosenSampler {
   Step step;
   std::optional<SamplerFile> file;
   std::optional<TaskStatistics> statistics;  // of the task, where they were measured
+  std::optional<double> step_size;           // that a learned sampler has for the task
   // What the mean of p^2 is when all is right; empty where the momentum has another law.
   std::optional<double> temperature;
 };
@@ -27,7 +28,8 @@ struct SamplerRequest {
   std::string name;
   std::vector<std::pair<std::string, double>> settings;
   double first_step_size = 0, largest_step_size = 0;
-  Start position;  // where the pilot run begins, too
+  bool own_step_size = false;  // whether a learned sampler may choose it
+  Start position;              // where the pilot run begins, too
   std::uint64_t seed = 0;
   int threads = 1;
 };
