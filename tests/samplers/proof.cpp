@@ -110,7 +110,13 @@ BOOST_AUTO_TEST_CASE(clamps_and_kinks_are_proven_by_the_differences_that_avoid_t
   sampler.alpha = sampler.beta = sampler.c = 0;
   sampler.curl.low = -0.5, sampler.curl.high = 0.5;
   sampler.diffusion.low = 0, sampler.diffusion.high = 1;
-  require_proven("clamped", learned_dynamics(sampler));
+  const Dynamics clamped = learned_dynamics(sampler);
+  require_proven("clamped", clamped);
+
+  // The clamps do act: terms that do not know of them are wrong.
+  sampler.curl.low = sampler.curl.high = sampler.diffusion.low = sampler.diffusion.high = 0;
+  const Proof other = prove(clamped, complete_recipe(learned_dynamics(sampler)), quick);
+  BOOST_TEST((other.check("correction").verdict == Verdict::failed), text(other));
 }
 
 BOOST_AUTO_TEST_CASE(dynamics_written_by_hand_are_proven) {
