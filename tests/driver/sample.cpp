@@ -280,6 +280,42 @@ BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(data_come_from_tables_and_arrays_in_any_mix) {
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 40 --out ";
+  must(words + "given --data d.csv --columns x=a,b");
+  // y has a column of its own name, and x takes the others.
+  must(words + "guessed --data d.csv");
+  // The same numbers as arrays, which tell the number of features as well.
+  Tensor x({DType::f64, {30, 2}}), y({DType::f64, {30}});
+  std::istringstream lines(Regression().csv);
+  std::string line;
+  std::getline(lines, line);
+  for (int row = 0; std::getline(lines, line); ++row) {
+    std::istringstream cells(line);
+    char comma;
+    cells >> x.data<double>()[2 * row] >> comma >> y.data<double>()[row] >> comma >>
+        x.data<double>()[2 * row + 1];
+  }
+  npy("x.npy", x);
+  npy("y.npy", y);
+  must(words + "arrays --data x=x.npy --data y=y.npy");
+  must(words + "mixed --data d.csv --data x=x.npy");
+  const std::string draws = directory.read("given/draws/w.npy");
+  for (const char* other : {"guessed", "arrays", "mixed"})
+    BOOST_TEST((directory.read(fmt::format("{}/draws/w.npy", other)) == draws), other);
+
+  // An input without rows is bound as it is.
+  const std::string half = "constants { name: \"half\" type: \"f32[]\" values: [0.5] }";
+  std::string text = linear_regression;
+  text.replace(text.find(half), half.size(), "inputs { name: \"half\" type: \"f32[]\" }");
+  directory.write("scaled.pbtxt", text);
+  npy("half.npy", Tensor::scalar(0.5));
+  must(
+      "sample scaled.pbtxt --step-size 0.02 --steps 40 --out whole --data d.csv"
+      " --data half=half.npy");
+  BOOST_TEST((directory.read("whole/draws/w.npy") == draws));
+}
+
 BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
   const std::string words = "sample gaussian.pbtxt --steps 120 --out ";
   must(words + "all");
