@@ -60,6 +60,9 @@ void describe(const Io& io, TargetSettings& target, const std::filesystem::path&
   }
   io.value("gradient_noise", target.gradient_noise, not_negative);
   if (Io::reading || target.count > 1) io.value("count", target.count, count);
+  if constexpr (Io::reading) {
+    if (io.has("count") && graph) io.refuse("count", "is for Gaussians, which are drawn");
+  }
 }
 
 template <class Io>

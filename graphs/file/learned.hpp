@@ -187,6 +187,11 @@ void describe(const Io& io, LearnedSampler& sampler, Weights weights) {
   io.choice("energy_input", sampler.energy_input, energy_input_names);
   io.value("scale_momentum", sampler.scale_momentum);
   io.value("scale_gradient", sampler.scale_gradient);
+  if constexpr (Io::reading) {
+    if (io.has("largest_step_size") && !io.has("step_size_times_gradient_rms"))
+      io.refuse("largest_step_size",
+                "is given without step_size_times_gradient_rms, which it bounds");
+  }
   if (Io::reading || sampler.step_size_times_gradient_rms > 0) {
     io.value("step_size_times_gradient_rms", sampler.step_size_times_gradient_rms, positive);
     io.value("largest_step_size", sampler.largest_step_size, positive);

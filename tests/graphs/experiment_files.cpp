@@ -19,6 +19,7 @@ targets {
 targets {
   gaussian { dimension: 10 mean: 0 correlated: 1.5 seed: 0 smallest_sd: 0 }
   gradient_noise: 0
+  count: 3
 }
 targets { graph: "energies/u.pbtxt" gradient_noise: 0 }
 data {
@@ -89,6 +90,8 @@ training {
   step_size: 0.02
   position { normal { mean: 0 sd: 1 } }
   momentum { constant: 0 }
+  through_gradient: true
+  curl_decay: 0.125
 }
 )";
 
@@ -129,6 +132,21 @@ BOOST_AUTO_TEST_CASE(every_field_arrives) {
   BOOST_CHECK(training.separate_updates);
   BOOST_CHECK_EQUAL(training.adam.final_rate, 0.0001);
   BOOST_CHECK_EQUAL(training.truncate, 0);
+  BOOST_CHECK(training.through_gradient);
+  BOOST_CHECK_EQUAL(training.curl_decay, 0.125);
+  BOOST_CHECK_EQUAL(e.targets[1].count, 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_stored_experiments_load) {
+  int loaded = 0;
+  for (const auto& file : std::filesystem::directory_iterator(
+           std::filesystem::path(WHORL_SOURCE_DIR) / "graphs" / "experiments")) {
+    BOOST_CHECK(kind_of_file(file.path()) == FileKind::experiment);
+    const std::string text = to_pbtxt(load_experiment(file.path()));
+    BOOST_CHECK_EQUAL(to_pbtxt(parse_experiment(text, "e")), text);
+    ++loaded;
+  }
+  BOOST_CHECK_GT(loaded, 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_empty_or_has_its_default) {

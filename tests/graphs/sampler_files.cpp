@@ -152,8 +152,13 @@ BOOST_AUTO_TEST_CASE(a_loaded_sampler_is_the_saved_one_bit_for_bit) {
 }
 
 BOOST_AUTO_TEST_CASE(every_field_of_a_learned_sampler_is_kept) {
-  const LearnedSampler loaded = *parse_sampler(to_pbtxt(small_file()), "s").learned;
+  SamplerFile file = small_file();
+  file.learned->step_size_times_gradient_rms = 0.3;
+  file.learned->largest_step_size = 0.75;
+  const LearnedSampler loaded = *parse_sampler(to_pbtxt(file), "s").learned;
   const LearnedSampler wanted = small_sampler();
+  BOOST_CHECK_EQUAL(loaded.step_size_times_gradient_rms, 0.3);
+  BOOST_CHECK_EQUAL(loaded.largest_step_size, 0.75);
   BOOST_CHECK(loaded.curl.hidden == wanted.curl.hidden);
   BOOST_CHECK_EQUAL(loaded.diffusion.activation, "tanh");
   BOOST_CHECK_EQUAL(loaded.curl.inputs[0].scale, 0.5);
