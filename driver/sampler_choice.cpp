@@ -141,12 +141,12 @@ ChosenSampler choose_written(const SamplerRequest& request, const Target& target
                              SamplerFile file) {
   check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
   const RecipeOptions options = recipe_options(request, target);
-  const Graph graph = file.dynamics(target.energy.size(), target.energy.dtype());
-  Step step =
-      recipe_step(target.energy, complete_recipe(graph_dynamics(file.variables, graph)), options);
-  ChosenSampler sampler{std::move(step), given_step_size(request), {}, std::move(file), {}, {}};
+  const Schedule step_size = given_step_size(request);
+  Dynamics dynamics = file_dynamics(file, {}, step_size.at(0));
+  ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}};
   // With a kinetic energy of its own, the momentum need not be N(0, T).
-  if (!has_output(graph, "K")) sampler.temperature = options.temperature;
+  if (!dynamics.kinetic) sampler.temperature = options.temperature;
+  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
   return sampler;
 }
 
@@ -158,6 +158,27 @@ ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
 
 }  // namespace
 
+bool is_sampler_file(std::string_view name) { return name.ends_with(".pbtxt"); }
+
+Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size) {
+  if (file.learned) return learned_dynamics(*file.learned, task, step_size);
+  using NamedVariables = std::map<std::string, Value, std::less<>>;
+  const auto sized = [file](std::int64_t n, DType dtype) {
+    return graph_dynamics(file.variables, file.dynamics(n, dtype));
+  };
+  Dynamics dynamics{file.variables,
+                    [sized](StepBuilder& step, const Point& point) {
+                      return sized(step.size(), step.dtype()).matrices(step, point);
+                    },
+                    {}};
+  if (has_output(file.dynamics(1, DType::f32), "K"))
+    dynamics.kinetic = [sized](const NamedVariables& z) {
+      const Type& position = z.at("position").type();
+      return sized(position.elements(), position.dtype).kinetic(z);
+    };
+  return dynamics;
+}
+
 std::optional<double> setting_choice(std::string_view setting, std::string_view word) {
   const auto choices = choices_of(setting);
   const auto found = std::find(choices.begin(), choices.end(), word);
@@ -166,8 +187,8 @@ std::optional<double> setting_choice(std::string_view setting, std::string_view 
 }
 
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target) {
-  ChosenSampler sampler = request.name.ends_with(".pbtxt") ? choose_file(request, target)
-                                                           : choose_builtin(request, target);
+  ChosenSampler sampler = is_sampler_file(request.name) ? choose_file(request, target)
+                                                        : choose_builtin(request, target);
   if (sampler.temperature == 0.0) sampler.temperature.reset();
   return sampler;
 }
