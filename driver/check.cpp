@@ -163,8 +163,9 @@ void run_check(const Arguments& arguments, Output& output) {
     return check_sampler(arguments.text("sampler"), arguments, output);
   }
   if (arguments.positional().empty())
-    fail(ErrorKind::usage, "check", "GRAPH is missing; see 'whorl check --help'");
+    fail(ErrorKind::usage, "check", "GRAPH is missing; as in: whorl check energy.pbtxt");
   const std::string& path = arguments.positional()[0];
+  if (path.empty()) fail(ErrorKind::usage, "check", "GRAPH: the file name is empty");
   if (const FileKind kind = kind_of_file(path); kind == FileKind::sampler) {
     return check_sampler(path, arguments, output);
   } else if (kind == FileKind::experiment) {
