@@ -1,5 +1,6 @@
 // whorl sample: draws from a target, and tells how well.
 #include "driver/commands.hpp"
+#include "driver/data_sources.hpp"
 #include "driver/interruption.hpp"
 #include "driver/progress.hpp"
 #include "driver/run_directory.hpp"
@@ -32,10 +33,7 @@ void write_inputs(RunDirectory& directory, ExperimentFile experiment, const Targ
     save_graph(target.energy.graph(), directory.path() / "energy.pb");
     experiment.targets[0].graph = "energy.pb";
   }
-  for (std::string& file : experiment.data.files) {
-    const std::size_t path = file.find('=') == std::string::npos ? 0 : file.find('=') + 1;
-    file = file.substr(0, path) + std::filesystem::absolute(file.substr(path)).string();
-  }
+  for (std::string& file : experiment.data.files) file = absolute_source(file);
   if (sampler.file) {
     directory.write("sampler.pbtxt", to_pbtxt(*sampler.file));
     experiment.sampler = "sampler.pbtxt";
