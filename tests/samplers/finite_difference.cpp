@@ -182,6 +182,19 @@ BOOST_AUTO_TEST_CASE(a_chain_that_stands_still_falls_back_everywhere) {
   BOOST_TEST(chains.state("position").at(0) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_input_that_a_network_does_not_see_is_no_reason_to_fall_back) {
+  LearnedSampler sampler = smooth_sampler(0);
+  sampler.curl.inputs[1].scale = 0;
+  Chains chains(finite_difference_step(target(DType::f64, 2, 0), sampler),
+                {.chains = 50, .seed = 5, .statistics = {"fallbacks"}});
+  chains.start("position", {Start::Kind::normal, 0, 1});
+  chains.start("momentum", {Start::Kind::normal, 0, 1});
+  for (int t = 0; t < 5; ++t) {
+    chains.advance([](std::int64_t) { return 0.05; });
+    for (double count : chains.statistic("fallbacks").values<double>()) BOOST_TEST(count == 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(only_the_semi_implicit_integrator_is_defined) {
   BOOST_TEST(testing::error_text([] {
                finite_difference_step(target(DType::f64, 2, 0), smooth_sampler(0), {}, 0,
