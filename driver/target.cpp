@@ -98,6 +98,17 @@ Target load_graph_target(const TargetSettings& settings, const DataSettings& dat
 
 }  // namespace
 
+std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets) {
+  std::vector<TargetSettings> all;
+  for (const TargetSettings& target : targets)
+    for (std::int64_t i = 0; i < target.count; ++i) {
+      all.push_back(target);
+      all.back().count = 1;
+      if (target.gaussian) all.back().gaussian->seed += static_cast<std::uint64_t>(i);
+    }
+  return all;
+}
+
 TaskData Target::task_data(std::uint64_t seed) const {
   TaskData task;
   task.bind = [tensors = data](Chains& chains) {

@@ -24,22 +24,17 @@ ExperimentFile training_experiment(const Arguments& arguments) {
     fail(ErrorKind::usage, "train", "{}: the experiment has no training {{ ... }}",
          arguments.positional()[0]);
   TrainingSettings& training = *experiment.training;
-  constexpr std::int64_t most = 1'000'000;
   if (arguments.has("seed")) training.seed = arguments.seed();
-  training.epochs = arguments.integer("epochs", training.epochs, 1, most);
-  training.chains = arguments.integer("chains", training.chains, 2, most);
+  training.epochs = arguments.integer("epochs", training.epochs, 1, ExperimentLimits::epochs);
+  training.chains = arguments.integer("chains", training.chains, 2, ExperimentLimits::chains);
+  if (training.in_chain && training.in_chain->chains > training.chains)
+    fail(ErrorKind::usage, "train", "--chains is {}, but in_chain of the experiment needs {}",
+         training.chains, training.in_chain->chains);
+  if (training.all_steps() > ExperimentLimits::steps)
+    fail(ErrorKind::usage, "train",
+         "--epochs is {}: with {} rollouts of {} steps each there would be more than {} steps",
+         training.epochs, training.rollouts, training.steps, ExperimentLimits::steps);
   return experiment;
-}
-
-// The targets one by one: a Gaussian with a count stands for several.
-std::vector<TargetSettings> all_targets(const ExperimentFile& experiment) {
-  std::vector<TargetSettings> targets;
-  for (const TargetSettings& given : experiment.targets)
-    for (std::int64_t i = 0; i < given.count; ++i) {
-      targets.push_back(given);
-      if (given.gaussian) targets.back().gaussian->seed += static_cast<std::uint64_t>(i);
-    }
-  return targets;
 }
 
 // So that the copy in the run's directory means the same files.
@@ -57,7 +52,7 @@ struct Curriculum {
 
 // Tasks share one graph, so all targets must have one energy; Gaussians of a dimension do.
 Curriculum make_curriculum(const ExperimentFile& experiment, int threads, Output& output) {
-  const std::vector<TargetSettings> settings = all_targets(experiment);
+  const std::vector<TargetSettings> settings = one_by_one(experiment.targets);
   if (settings.empty()) fail(ErrorKind::usage, "train", "the experiment has no targets");
   Curriculum all{load_target(settings[0], experiment.data), {}};
   const TrainingSettings& training = *experiment.training;

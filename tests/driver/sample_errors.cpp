@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(run_settings) {
   BOOST_TEST(error(call + "--step-size -0.1").starts_with("2: [schedule] "));
   const std::string small = call + "--step-size 0.1 ";
   BOOST_TEST(error(small + "--chains 0") ==
-             "2: [sample] --chains is out of range: 0; expected 1 to 2147483647");
+             "2: [sample] --chains is out of range: 0; expected 1 to 1000000");
   BOOST_TEST(error(small + "--steps 0") ==
              "2: [sample] --steps is out of range: 0; expected 1 to 2147483647");
   BOOST_TEST(error(small + "--steps 10 --burn-in 10") ==

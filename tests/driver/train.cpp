@@ -161,6 +161,12 @@ BOOST_AUTO_TEST_CASE(mistakes_are_one_sentence) {
                   "correlated: 1 } }\n");
   BOOST_TEST(error("train none.pbtxt --out g") ==
              "2: [train] none.pbtxt: the experiment has no training { ... }");
+  BOOST_TEST(error("train t.pbtxt --out g --chains 2") ==
+             "2: [train] --chains is 2, but in_chain of the experiment needs 3");
+  directory.write("long.pbtxt", replaced(small_training, "rollouts: 2", "rollouts: 1000"));
+  BOOST_TEST(error("train long.pbtxt --out g --epochs 1000000") ==
+             "2: [train] --epochs is 1000000: with 1000 rollouts of 12 steps each there would be "
+             "more than 2147483647 steps");
   directory.write("mixed.pbtxt",
                   replaced(small_training, "training {",
                            "targets { gaussian { dimension: 4 correlated: 1 } gradient_noise: 1 }\n"
