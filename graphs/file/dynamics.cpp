@@ -78,6 +78,24 @@ void check_outputs(const FieldReader& io, const file::Function& function,
                "H - U is");
 }
 
+// Without D nothing is drawn, and without Q the momentum leaves the position where it is. Said
+// last: what is wrong with an output that is there comes first.
+void check_present(const FieldReader& io, const file::Function& function,
+                   const std::vector<std::string_view>& variables) {
+  const auto has = [&](std::string_view matrix) {
+    return std::any_of(
+        function.outputs().begin(), function.outputs().end(), [&](const auto& output) {
+          const std::string_view name = output.name();
+          return name == matrix || (name.starts_with(matrix) && name.substr(1, 1) == ".");
+        });
+  };
+  if (!has("D"))
+    load_error(io.place(), "output D is missing: without it no noise moves the sampler");
+  if (variables.size() > 1 && variables[1] == "momentum" && !has("Q"))
+    load_error(io.place(),
+               "output Q is missing: without it the momentum does not move the position");
+}
+
 Graph instantiate(const Written& written, std::int64_t n, DType dtype) {
   file::Graph message = written.message;
   const std::string type = to_string(Type{dtype, {n}});
@@ -145,6 +163,7 @@ std::function<Graph(std::int64_t n, DType dtype)> make_dynamics(
   for (const Variable& variable : variables)
     if (variable.per_chain) written->numbers.push_back("D." + variable.name);
   try_dynamics(body, variables, instantiate(*written, small_size, DType::f32));
+  check_present(body, function, names);
   return [written](std::int64_t n, DType dtype) { return instantiate(*written, n, dtype); };
 }
 
