@@ -66,14 +66,30 @@ std::int64_t rows_of_step(const Graph& graph, const LoadedData& loaded, const Da
   return rows;
 }
 
+// A parameter that has an element for each row would shrink to the rows of a batch.
+void check_parameters(const DeclaredSizes& declared, const Energy& energy,
+                      const std::string& rows_size) {
+  for (const Parameter& parameter : energy.parameters()) {
+    const auto written = declared.inputs.find(parameter.name);
+    if (written == declared.inputs.end() || rows_size.empty()) continue;
+    if (std::find(written->second.begin(), written->second.end(), rows_size) !=
+        written->second.end())
+      fail(ErrorKind::usage, "sample",
+           "parameter '{}' has the size '{}', which minibatches change; sample without --batch",
+           parameter.name, rows_size);
+  }
+}
+
 Target load_graph_target(const TargetSettings& settings, const DataSettings& data) {
   LoadReport report;
   LoadOptions options;
   options.report = &report;
   Graph graph = load_graph(settings.graph, options);
   // Whether there is anything to sample is known before data are read.
-  check_names(Energy(graph));
-  LoadedData loaded = load_data(graph, declared_sizes(settings.graph), data);
+  const Energy as_written(graph);
+  check_names(as_written);
+  const DeclaredSizes declared = declared_sizes(settings.graph);
+  LoadedData loaded = load_data(graph, declared, data);
   std::vector<std::string> notes = report.warnings;
   notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
 
@@ -81,6 +97,7 @@ Target load_graph_target(const TargetSettings& settings, const DataSettings& dat
   GradientSource gradient{settings.gradient_noise, {}};
   double scale = 1;
   if (rows > 0 && !MinibatchOrder(0, loaded.rows, rows).full_batch()) {
+    check_parameters(declared, as_written, loaded.rows_size);
     gradient.minibatch = {loaded.rows, rows, loaded.row_inputs};
     scale = static_cast<double>(loaded.rows) / static_cast<double>(rows);
   }

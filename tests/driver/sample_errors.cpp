@@ -165,6 +165,13 @@ BOOST_AUTO_TEST_CASE(data) {
              "2: [sample] the energy has no data inputs, so d.csv cannot be used");
   BOOST_TEST(error("sample plain.pbtxt --step-size 0.1 --batch 5") ==
              "2: [sample] a batch of 5 rows is asked for, but there are no rows");
+  std::string effects = energy;
+  effects.replace(effects.find("name: \"w\" type: \"f32[]\""), 23,
+                  "name: \"w\" type: \"f32[rows]\"");
+  directory.write("effects.pbtxt", effects);
+  BOOST_TEST(error("sample effects.pbtxt --step-size 0.1 --data d.csv --batch 2") ==
+             "2: [sample] parameter 'w' has the size 'rows', which minibatches change; sample "
+             "without --batch");
   std::string fixed = energy;
   fixed.replace(fixed.find("[rows]"), 6, "[3]");
   directory.write("fixed.pbtxt", fixed);
