@@ -194,7 +194,7 @@ void describe(const Io& io, RunSettings& run) {
 
 template <class Io>
 void describe(const Io& io, TrainingSettings::CrossChain& loss) {
-  io.value("every", loss.every, count);
+  io.value("every", loss.every, from_one_to(ExperimentLimits::rollout_steps));
   io.value("ridge", loss.ridge, positive);
   io.value("weight", loss.weight, positive);
 }
@@ -202,7 +202,7 @@ void describe(const Io& io, TrainingSettings::CrossChain& loss) {
 template <class Io>
 void describe(const Io& io, TrainingSettings::InChain& loss) {
   io.value("from", loss.from, not_negative);
-  io.value("every", loss.every, count);
+  io.value("every", loss.every, from_one_to(ExperimentLimits::rollout_steps));
   io.value("chains", loss.chains, count);
   io.value("pooled", loss.pooled);
   io.value("ridge", loss.ridge, positive);
