@@ -134,8 +134,7 @@ class CsvReader {
     if (options_.header) {
       if (numbers && !counted)
         refuse_line(
-            "expected column names, found numbers; a file without a line of names has to "
-            "be read as one");
+            "expected column names, found numbers; put a line of names at the top of the file");
       check_names(names);
     }
     table_.names = std::move(names);

@@ -162,6 +162,7 @@ std::string nearest(std::string_view name, const std::vector<std::string_view>& 
   std::size_t best = name.size() / 3 + 2;  // farther than this is another word, not a typing error
   std::string result;
   std::vector<std::size_t> row;
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   for (std::string_view candidate : candidates) {
     if (candidate.size() > name.size() + best || name.size() > candidate.size() + best) continue;
     row.resize(candidate.size() + 1);
@@ -170,12 +171,14 @@ std::string nearest(std::string_view name, const std::vector<std::string_view>& 
       std::size_t diagonal = row[0];
       row[0] = i;
       for (std::size_t j = 1; j <= candidate.size(); ++j) {
-        const std::size_t substitute = diagonal + (name[i - 1] == candidate[j - 1] ? 0 : 1);
+        const std::size_t substitute =
+            diagonal + (lower(name[i - 1]) == lower(candidate[j - 1]) ? 0 : 1);
         diagonal = row[j];
         row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
       }
     }
-    if (row.back() < best) {
+    // Names without a letter in common are different, however short.
+    if (row.back() < std::min(best, std::max(name.size(), candidate.size()))) {
       best = row.back();
       result = candidate;
     }

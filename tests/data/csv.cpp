@@ -176,8 +176,8 @@ BOOST_AUTO_TEST_CASE(names_that_are_none_are_refused) {
                    "e\n1\n") ==
              "[csv] d.csv:1: column 1: the name 'gr\\xf6\\xdfe' is not UTF-8 text (4)");
   BOOST_TEST(error("1.5,2\n3,4\n") ==
-             "[csv] d.csv:1: expected column names, found numbers; a file without a line of names "
-             "has to be read as one (4)");
+             "[csv] d.csv:1: expected column names, found numbers; put a line of names at the "
+             "top of the file (4)");
   BOOST_TEST(error("a;b\n1;2\n") ==
              "[csv] d.csv:1: there is one column, 'a;b'; is the separator ';'? (4)");
   BOOST_TEST(error("a\tb\n1\t2\n") ==

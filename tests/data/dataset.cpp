@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_mapping_that_does_not_work_out_says_what_is_missing) {
              "[data] d.csv: inputs 'x' and 'z' both need columns; say which; the columns are a, b, "
              "c, d (4)");
   BOOST_TEST(mapping_error("a,b,c,y", {x3, y}, {{"z", {"a"}}}) ==
-             "[data] columns are given for 'z', which is no data input, did you mean 'x'? (2)");
+             "[data] columns are given for 'z', which is no data input (2)");
   BOOST_TEST(mapping_error("age,b,c,y", {x3, y}, {{"x", {"agee", "b", "c"}}}) ==
              "[data] d.csv: input 'x' is to take column 'agee', which is not there, did you mean "
              "'age'?; the columns are age, b, c, y (4)");
@@ -188,8 +188,7 @@ BOOST_AUTO_TEST_CASE(a_data_set_keeps_its_invariants) {
   BOOST_TEST(error_of([&] {
                data.add({"z", Tensor(), "there", {}});
              }) == "[data] there: input 'z' has no rows: it is a single number (4)");
-  BOOST_TEST(error_of([&] { data["z"]; }) ==
-             "[data] the data have no input 'z', did you mean 'x'? (2)");
+  BOOST_TEST(error_of([&] { data["z"]; }) == "[data] the data have no input 'z' (2)");
   BOOST_TEST(data.arrays().size() == 1u);
   BOOST_TEST(data.rows() == 4);
 }

@@ -154,6 +154,10 @@ BOOST_AUTO_TEST_CASE(a_near_name_is_suggested_and_a_far_one_is_not) {
   BOOST_TEST(nearest("", {"matmul"}) == "");
   BOOST_TEST(did_you_mean("sofmax", {"softmax"}) == ", did you mean 'softmax'?");
   BOOST_TEST(did_you_mean("banana", {"softmax"}) == "");
+  // One letter is like no other, but for its case.
+  BOOST_TEST(did_you_mean("y", {"x"}) == "");
+  BOOST_TEST(did_you_mean("X", {"y", "x"}) == ", did you mean 'x'?");
+  BOOST_TEST(did_you_mean("xx", {"y", "x"}) == ", did you mean 'x'?");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

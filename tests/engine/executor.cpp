@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(mistakes_in_feeds_are_named_and_nothing_runs) {
              }) == "[run] input 'weights' is fed with f32[4,1]; expected f32[4]");
   BOOST_TEST(message([&] {
                executor.bind_output("z", Tensor({DType::f32, {4}}));
-             }) == "[run] there is no output 'z', did you mean 'y'?");
+             }) == "[run] there is no output 'z'");
   executor.bind("weights", ramp({DType::f32, {4}}, 0, 3));
   executor.run();
   BOOST_TEST(executor.output("y").at(1) == 2);
