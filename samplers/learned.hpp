@@ -59,7 +59,8 @@ struct Pilot {
 struct TaskStatistics {
   double energy_mean = 0, energy_sd = 1;
   double momentum_rms = 1;
-  double gradient_rms = 1;  // of the stochastic gradient
+  double gradient_rms = 1;     // of the stochastic gradient
+  double pilot_step_size = 0;  // with which that was measured; 0 when it was not
 };
 
 struct LearnedSampler {
@@ -81,8 +82,12 @@ struct LearnedSampler {
            step_size_times_gradient_rms > 0;
   }
   // The step size that it was trained for, on such a task; 0 when it leaves that to others.
+  // Where the pilot had to halve its own, it is not far above what was found to be stable.
   double step_size(const TaskStatistics& task) const {
-    return std::min(step_size_times_gradient_rms / task.gradient_rms, largest_step_size);
+    const double rule =
+        std::min(step_size_times_gradient_rms / task.gradient_rms, largest_step_size);
+    const bool halved = task.pilot_step_size > 0 && task.pilot_step_size < pilot.step_size;
+    return halved ? std::min(rule, 4 * task.pilot_step_size) : rule;
   }
 };
 

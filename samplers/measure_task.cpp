@@ -1,6 +1,9 @@
 #include "samplers/measure_task.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "samplers/dynamics.hpp"
 
@@ -61,7 +64,26 @@ TaskStatistics run_pilot(Chains& chains, const Pilot& pilot, double injected_noi
     momentum.add(chains.state("momentum"));
   }
   return {energy.mean, std::sqrt(energy.variance()), std::sqrt(momentum.mean_square()),
-          std::sqrt(gradient.mean_square() + injected_noise * injected_noise)};
+          std::sqrt(gradient.mean_square() + injected_noise * injected_noise), pilot.step_size};
+}
+
+// A kinetic temperature that is farther from 1 tells of a step size that is too large.
+constexpr double temperature_limit = 0.25;
+constexpr int most_halvings = 10;
+constexpr std::int64_t most_steps = 8;  // as a multiple of the pilot's own
+
+double temperature_off(const TaskStatistics& task) {
+  return std::abs(task.momentum_rms * task.momentum_rms - 1);
+}
+
+void check(const TaskStatistics& found) {
+  if (found.energy_sd > 0 && std::isfinite(found.energy_sd) && std::isfinite(found.gradient_rms) &&
+      std::isfinite(found.momentum_rms))
+    return;
+  fail(ErrorKind::numeric, "pilot",
+       "the short run that measures the task found an energy of {} with deviation {}, momentum {} "
+       "and gradient {}; expected numbers, and an energy that varies",
+       found.energy_mean, found.energy_sd, found.momentum_rms, found.gradient_rms);
 }
 
 }  // namespace
@@ -72,31 +94,40 @@ TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient
   check(pilot);
   RecipeOptions options;
   options.gradient = gradient;
-  Chains chains(recipe_step(energy, complete_recipe(sghmc_dynamics(pilot.friction)), options),
-                {.chains = pilot.chains,
-                 .steps_per_run = steps_per_run(pilot.chains * energy.size(), pilot.steps),
-                 .seed = seed ^ pilot_seed,
-                 .threads = threads,
-                 .statistics = {"gradient"},
-                 .memory_budget = memory_budget});
-  if (data.bind) data.bind(chains);
-  chains.start("position", start);
-  try {
-    const TaskStatistics found = run_pilot(chains, pilot, gradient.injected_noise, data);
-    if (!(found.energy_sd > 0) || !std::isfinite(found.energy_sd) ||
-        !std::isfinite(found.gradient_rms) || !std::isfinite(found.momentum_rms))
-      fail(ErrorKind::numeric, "pilot",
-           "the short run that measures the task found an energy of {} with deviation {}, momentum "
-           "{} and gradient {}; expected numbers, and an energy that varies",
-           found.energy_mean, found.energy_sd, found.momentum_rms, found.gradient_rms);
-    return found;
-  } catch (const Error& error) {
-    const std::string_view text = error.what();
-    if (error.kind() != ErrorKind::numeric || text.starts_with("[pilot]")) throw;
-    fail(ErrorKind::numeric, "pilot",
-         "the short run of SGHMC that measures the task, with step size {}, diverged: {}",
-         pilot.step_size, text.substr(text.find("] ") + 2));
+  const Step step = recipe_step(energy, complete_recipe(sghmc_dynamics(pilot.friction)), options);
+  std::optional<TaskStatistics> best;
+  std::string divergence;
+  Pilot now = pilot;
+  for (int halvings = 0; halvings <= most_halvings; ++halvings, now.step_size /= 2) {
+    now.steps = pilot.steps * std::min(std::int64_t{1} << halvings, most_steps);
+    Chains chains(step, {.chains = now.chains,
+                         .steps_per_run = steps_per_run(now.chains * energy.size(), now.steps),
+                         .seed = seed ^ pilot_seed,
+                         .threads = threads,
+                         .statistics = {"gradient"},
+                         .memory_budget = memory_budget});
+    if (data.bind) data.bind(chains);
+    chains.start("position", start);
+    try {
+      const TaskStatistics found = run_pilot(chains, now, gradient.injected_noise, data);
+      check(found);
+      // Halving that does not bring it nearer to 1 is no remedy: the chains are few or on their
+      // way.
+      if (best && temperature_off(found) >= temperature_off(*best)) return *best;
+      best = found;
+      if (temperature_off(found) <= temperature_limit) return found;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::numeric ||
+          std::string_view(error.what()).starts_with("[pilot]"))
+        throw;
+      divergence = error.what();
+    }
   }
+  if (best) return *best;
+  fail(ErrorKind::numeric, "pilot",
+       "the short run of SGHMC that measures the task failed with step sizes from {} down to {}: "
+       "{}",
+       pilot.step_size, 2 * now.step_size, divergence.substr(divergence.find("] ") + 2));
 }
 
 }  // namespace whorl

@@ -73,16 +73,33 @@ BOOST_AUTO_TEST_CASE(data_and_minibatches_reach_the_pilot) {
   BOOST_TEST(found.energy_sd > 0);
 }
 
+// With sd 0.005 SGHMC is stable up to a step size near 0.01, so that 0.025 and 0.0125 fail.
+BOOST_AUTO_TEST_CASE(a_narrow_target_is_measured_with_a_smaller_step_size) {
+  const TaskStatistics found =
+      measure_task(round_energy(0.005), {}, {.steps = 200}, {Start::Kind::constant, 3, 0}, 1);
+  BOOST_TEST(found.pilot_step_size < 0.0125);
+  BOOST_TEST(found.pilot_step_size >= 0.025 / 16);
+  BOOST_TEST(std::abs(found.momentum_rms - 1) < 0.15);
+  BOOST_TEST(std::abs(found.gradient_rms - 200) < 50);
+  // And its own rule stays near that.
+  LearnedSampler sampler;
+  sampler.step_size_times_gradient_rms = 1e3;
+  BOOST_TEST(sampler.step_size(found) == 4 * found.pilot_step_size);
+  TaskStatistics at_once = found;
+  at_once.pilot_step_size = sampler.pilot.step_size;
+  BOOST_TEST(sampler.step_size(at_once) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_one_sentence) {
   BOOST_TEST(error_text([] { measure_task(round_energy(1), {}, {.steps = 1}, around, 1); }) ==
              "[pilot] expected at least one chain and two steps: 16 and 1");
   BOOST_TEST(error_text([] { measure_task(round_energy(1), {}, {.step_size = 0}, around, 1); }) ==
              "[pilot] step size and friction must be positive: 0 and 1");
-  BOOST_TEST(error_text([] {
-               measure_task(round_energy(1e-9), {}, {.step_size = 1, .steps = 200}, around, 1);
-             })
-                 .starts_with("[pilot] the short run of SGHMC that measures the task, with step "
-                              "size 1, diverged: the energy is not finite at step "));
+  BOOST_TEST(
+      error_text(
+          [] { measure_task(round_energy(1e-9), {}, {.step_size = 1, .steps = 200}, around, 1); })
+          .starts_with("[pilot] the short run of SGHMC that measures the task failed with step "
+                       "sizes from 1 down to 0.0009765625: the energy is not finite at step "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
