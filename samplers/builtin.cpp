@@ -1,5 +1,7 @@
 #include "samplers/builtin.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,15 +21,18 @@ constexpr std::array<std::string_view, 7> names{"sgld", "psgld", "sghmc", "sgnht
 
 void check_name(std::string_view sampler) {
   if (std::find(names.begin(), names.end(), sampler) == names.end())
-    fail(ErrorKind::usage, "sampler", "unknown sampler '{}'{}", sampler,
-         did_you_mean(sampler, {names.begin(), names.end()}));
+    fail(ErrorKind::usage, "sampler", "unknown sampler '{}'{}; expected {} or a sampler file",
+         sampler, did_you_mean(sampler, {names.begin(), names.end()}), fmt::join(names, ", "));
+}
+
+void check_not_negative(std::string_view setting, double value) {
+  if (!(value >= 0) || !std::isfinite(value))
+    fail(ErrorKind::usage, "sampler", "{} is {}, expected at least 0", setting, value);
 }
 
 Step named_dynamics(std::string_view sampler, const Energy& energy, const BuiltinSettings& settings,
                     const GradientSource& gradient) {
-  if (!(settings.friction >= 0) || !std::isfinite(settings.friction))
-    fail(ErrorKind::usage, "sampler", "the friction must be finite and not negative: {}",
-         settings.friction);
+  check_not_negative("friction", settings.friction);
   const Dynamics dynamics =
       sampler == "sgld" ? sgld_dynamics()
       : sampler == "sghmc"
@@ -111,6 +116,9 @@ void check_step_size(std::string_view sampler, const BuiltinSettings& settings, 
   check_name(sampler);
   const bool has_momentum = sampler == "sghmc" || sampler == "sgnht";
   if (!has_momentum && sampler != "sgld") return;
+  if (has_momentum) check_not_negative("friction", settings.friction);
+  check_not_negative("temperature", settings.temperature);
+  check_not_negative("noise_estimate", settings.noise_estimate);
   const double diffusion = has_momentum ? settings.friction : 1;
   if (has_momentum && largest * diffusion >= 2)
     fail(ErrorKind::usage, "sampler",
