@@ -88,7 +88,11 @@ void describe(const Io& io, DataSettings& data, const std::filesystem::path& dir
   if constexpr (Io::reading) {
     for (std::string& file : data.files) {
       const auto equals = file.find('=');
-      const std::size_t path = equals == std::string::npos ? 0 : equals + 1;
+      // A '=' behind a '/' is part of a path, and so is one in the name of a file that is there.
+      std::error_code fault;
+      const bool whole = equals == std::string::npos || file.find('/') < equals ||
+                         std::filesystem::is_regular_file(beside(directory, file), fault);
+      const std::size_t path = whole ? 0 : equals + 1;
       if (path == file.size()) io.refuse("files", "has '{}', expected FILE or INPUT=FILE", file);
       file = file.substr(0, path) + beside(directory, file.substr(path));
     }
@@ -233,6 +237,13 @@ void check(const Io& io, const TrainingSettings& training) {
     io.refuse("diffusion_start",
               "is {}, expected more than c of start, {}: what the network adds to c is positive",
               *training.diffusion_start, training.start.c);
+  if (io.has("truncate") && training.truncate > training.steps)
+    io.refuse("truncate", "is {}, expected at most the {} steps of a roll-out", training.truncate,
+              training.steps);
+  if (training.cross_chain && training.cross_chain->every > training.steps)
+    io.entry("cross_chain")
+        .refuse("every", "is {}, expected at most the {} steps of a roll-out",
+                training.cross_chain->every, training.steps);
   if (!training.in_chain) return;
   const auto in_chain = io.entry("in_chain");
   if (training.in_chain->chains > training.chains)
