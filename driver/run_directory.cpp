@@ -10,6 +10,8 @@
 
 #include "data/npy.hpp"
 #include "engine/file.hpp"
+#include "engine/role.hpp"
+#include "graphs/graph_file.hpp"
 
 namespace whorl::driver {
 
@@ -21,14 +23,43 @@ namespace fs = std::filesystem;
   fail(ErrorKind::io, "run", "{}: cannot be written: {}", path.string(), why);
 }
 
+bool is_earlier_run(const fs::path& path) {
+  try {
+    load_experiment(path / "config.pbtxt");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The parameters of the earlier run in a directory, as far as it tells.
+std::vector<std::string> earlier_parameters(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::exists(path / "energy.pb", fault)) return {"theta"};  // a Gaussian's, or of a training
+  std::vector<std::string> names;
+  try {
+    const Graph graph = load_graph(path / "energy.pb");
+    for (NodeId id : graph.input_nodes())
+      if (is_parameter(graph, id)) names.emplace_back(graph.name(id));
+  } catch (const Error&) {
+    return {};
+  }
+  return names;
+}
+
 // What an earlier run left; nothing else in a directory is ours to remove.
 void remove_earlier_run(const fs::path& path) {
+  const auto remove = [](const fs::path& file) {
+    std::error_code fault;
+    fs::remove(file, fault);
+    if (fault) cannot_write(file, fault.message());
+  };
+  for (const std::string& parameter : earlier_parameters(path))
+    remove(path / "draws" / draw_file_name(parameter));
   std::error_code fault;
-  for (const char* name :
-       {"config.pbtxt", "energy.pb", "sampler.pbtxt", "metrics.jsonl", "draws"}) {
-    fs::remove_all(path / name, fault);
-    if (fault) cannot_write(path / name, fault.message());
-  }
+  if (fs::is_empty(path / "draws", fault) && !fault) remove(path / "draws");
+  for (const char* name : {"energy.pb", "sampler.pbtxt", "metrics.jsonl", "config.pbtxt"})
+    remove(path / name);
 }
 
 // JSON has no infinity; a KL divergence is infinite while there are too few states.
@@ -75,6 +106,11 @@ RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path
   if (!empty && !overwrite)
     fail(ErrorKind::usage, "run",
          "--out {}: the directory is not empty; choose another, or give --overwrite",
+         path_.string());
+  if (!empty && !is_earlier_run(path_))
+    fail(ErrorKind::usage, "run",
+         "--out {}: the directory is not that of an earlier run: it has no config.pbtxt that is an "
+         "experiment; choose another",
          path_.string());
   if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_write(path_, std::strerror(errno));
   lock_ = lock_directory(path_);

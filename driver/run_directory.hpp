@@ -24,7 +24,8 @@ class RunDirectory {
  public:
   // Makes the directory, and the ones above it, and sees whether files can be written there. One
   // that is not empty is refused unless `overwrite` is given, one where another run is at work
-  // always. Throws a usage or io Error.
+  // always. Only an earlier run is overwritten: a directory with a config.pbtxt that is an
+  // experiment. Throws a usage or io Error.
   RunDirectory(std::filesystem::path path, bool overwrite);
   // A directory that was made for a run that never began is removed.
   ~RunDirectory();

@@ -80,13 +80,18 @@ Prepared prepare(const Arguments& arguments, SampleExperiment asked, const Outpu
 }
 
 // Runs with a line of progress, and metrics into the directory where there is one.
+// `begin` is called after the first step: a run that fails there leaves nothing behind.
 SamplingResult run_visibly(SamplingRun& sampling, std::int64_t steps, RunDirectory* directory,
-                           std::vector<Metrics>& metrics, bool quiet) {
+                           const std::function<void()>& begin, std::vector<Metrics>& metrics,
+                           bool quiet) {
   const Interruption interruption;
   Progress progress("sample", "steps", steps, quiet);
+  bool begun = false;
   return sampling.run(
       {.advanced =
            [&](std::int64_t step, double energy, const std::optional<double>& temperature) {
+             if (!begun && directory != nullptr) begin();
+             begun = true;
              if (progress.due()) progress.update(step, status_text(energy, temperature));
              return Interruption::signal() == 0;
            },
@@ -104,13 +109,22 @@ void run_sample(const Arguments& arguments, Output& output) {
   if (arguments.has("out")) directory.emplace(arguments.text("out"), arguments.has("overwrite"));
   const auto [experiment, target, sampler, options] = prepare(arguments, std::move(asked), output);
   SamplingRun sampling(target, sampler.step, options);
-  if (directory) {
+  const auto begin = [&, &experiment = experiment, &target = target, &sampler = sampler] {
     directory->begin();
     write_inputs(*directory, experiment, target, sampler);
-  }
+  };
   std::vector<Metrics> metrics;
-  SamplingResult result = run_visibly(sampling, options.steps, directory ? &*directory : nullptr,
-                                      metrics, output.quiet);
+  SamplingResult result;
+  try {
+    result = run_visibly(sampling, options.steps, directory ? &*directory : nullptr, begin, metrics,
+                         output.quiet);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric || !sampler.own_step_size) throw;
+    const std::string_view text = error.what();
+    fail(ErrorKind::numeric, "sample",
+         "{}; the step size, {:.4g}, is by the sampler's own rule: give another with --step-size",
+         text.substr(text.find("] ") + 2), *sampler.own_step_size);
+  }
   if (directory) directory->write_draws(target.energy.parameters(), result.draws);
 
   SampleReport report = make_report(arguments.positional()[0], experiment, target, sampler,
@@ -137,10 +151,10 @@ Command sample_command() {
       1,
       "draw from a target with a sampler",
       "TARGET is an experiment, or a graph whose output is an energy. Flags override what an\n"
-      "experiment says.",
+      "experiment says. --step-size is required unless the experiment or the sampler gives one.",
       "whorl sample energy.pbtxt --data d.csv --sampler sghmc --step-size 0.02 --out run",
       {{"sampler", "NAME|FILE",
-        "sgld, psgld, sghmc (the default), sgnht, hmc, adam, sgdm, or a sampler file"},
+        "sgld, psgld, sghmc (the default), sgnht, hmc, adam, sgdm or a file"},
        {"set", "NAME=VALUE", "a setting of the sampler, as in friction=0.5", '\0', true},
        {"step-size", "SIZE", "a number, or phases:0=0.01,1000=0.02, cosine:HIGHEST,PERIOD, ..."},
        {"chains", "K", "how many chains (default 4)"},
@@ -160,7 +174,7 @@ Command sample_command() {
        {"overwrite", "", "replace an earlier run in DIR"},
        threads_option,
        budget_option,
-       {"quiet", "", "print nothing but --json"},
+       quiet_option("no progress, and nothing printed but --json"),
        {"json", "", "print the result as JSON"}},
       &run_sample};
 }

@@ -154,8 +154,6 @@ void run_train(const Arguments& arguments, Output& output) {
   const Curriculum curriculum = make_curriculum(experiment, threads, budget, output);
   MetaLearning learning(curriculum.first.energy, curriculum.first.gradient, *experiment.training,
                         curriculum.tasks, threads, budget);
-  directory.begin();
-  directory.write("config.pbtxt", to_pbtxt(with_absolute_paths(experiment)));
   if (arguments.has("save-graph")) save_graph(learning.graph(), arguments.text("save-graph"));
 
   const Interruption interruption;
@@ -165,6 +163,11 @@ void run_train(const Arguments& arguments, Output& output) {
     Progress progress("train", "updates", learning.updates(), output.quiet);
     while (Interruption::signal() == 0 && learning.update(report)) {
       seconds = progress.seconds();
+      // Not before: a training that fails in its first update leaves nothing behind.
+      if (report.update == 1) {
+        directory.begin();
+        directory.write("config.pbtxt", to_pbtxt(with_absolute_paths(experiment)));
+      }
       directory.add_metrics(to_json_line(report, seconds));
       if (progress.due())
         progress.update(report.update,
@@ -209,7 +212,7 @@ Command train_command() {
        {"save-graph", "FILE", "store one update as a graph: unrolled, differentiated, with Adam"},
        threads_option,
        budget_option,
-       quiet_option,
+       quiet_option("no progress, and nothing printed but --json"),
        json_option},
       &run_train};
 }
