@@ -18,6 +18,8 @@ namespace {
 constexpr double rhat_limit = 1.01, ess_limit = 100;
 // How far a temperature may be off, in parts of itself and in standard errors.
 constexpr double temperature_limit = 0.05, temperature_errors = 5;
+constexpr double temperature_far = 0.25;       // in parts of itself, whatever the standard error
+constexpr double acceptance_limit = 0.5;       // of HMC
 constexpr std::int64_t vector_ess_draws = 10;  // below, there are too few lags to sum
 constexpr std::size_t table_rows = 20;         // of parameters, and
 constexpr std::size_t curve_rows = 8;          // of the KL curve
@@ -80,41 +82,102 @@ void add_vector_ess(SampleReport& report) {
   if (!std::isfinite(*report.vector_ess)) report.vector_ess.reset();  // a chain never moved
 }
 
-void add_warnings(SampleReport& report) {
-  const SamplingResult& result = report.result;
-  if (report.summaries.empty())
-    report.warnings.push_back(fmt::format(
-        "R-hat and ESS need at least 4 draws a chain, there are {}", result.draws.shape()[1]));
-  std::size_t highest = 0, lowest = 0, still = 0;
-  for (std::size_t i = 0; i < report.summaries.size(); ++i) {
-    const ParameterSummary& summary = report.summaries[i];
-    if (std::isnan(summary.rhat)) ++still;
-    if (summary.rhat > report.summaries[highest].rhat || std::isnan(report.summaries[highest].rhat))
-      highest = i;
-    if (summary.ess < report.summaries[lowest].ess || std::isnan(report.summaries[lowest].ess))
-      lowest = i;
+// Digits enough that it is seen to be above the limit.
+std::string rhat_text(double rhat) {
+  for (int digits = 3; digits < 17; ++digits) {
+    const std::string text = fmt::format("{:.{}f}", rhat, digits);
+    if (!(rhat > rhat_limit) || !std::isfinite(rhat) || std::stod(text) > rhat_limit) return text;
   }
-  if (still > 0)
+  return fmt::format("{}", rhat);
+}
+
+std::int64_t still_chains(const Tensor& draws) {
+  const std::int64_t chains = draws.shape()[0], length = draws.shape()[1], n = draws.shape()[2];
+  if (length < 2 || n == 0) return 0;
+  std::int64_t still = 0;
+  for (std::int64_t chain = 0; chain < chains; ++chain) {
+    const std::int64_t first = chain * length * n;
+    std::int64_t i = n;
+    while (i < length * n && draws.at(first + i) == draws.at(first + i % n)) ++i;
+    if (i == length * n) ++still;
+  }
+  return still;
+}
+
+void add_movement_warnings(SampleReport& report) {
+  const Tensor& draws = report.result.draws;
+  if (const std::int64_t still = still_chains(draws); still > 0)
+    report.warnings.push_back(fmt::format("{} of {} chains never moved", still, draws.shape()[0]));
+  const auto stuck = std::count_if(report.summaries.begin(), report.summaries.end(),
+                                   [](const ParameterSummary& s) { return std::isnan(s.rhat); });
+  if (stuck > 0)
     report.warnings.push_back(
-        fmt::format("{} of {} parameters never moved", still, report.summaries.size()));
-  if (!report.summaries.empty() && report.summaries[highest].rhat > rhat_limit)
+        fmt::format("{} of {} parameters never moved", stuck, report.summaries.size()));
+  const auto accepted = report.result.statistics.find("accepted");
+  if (accepted == report.result.statistics.end() || accepted->second >= acceptance_limit) return;
+  const std::optional<double>& eta = report.experiment.run.step_size->constant;
+  report.warnings.push_back(fmt::format(
+      "{:.1f}% of the proposals were accepted{}, less than {:.0f}%: a smaller step size may help",
+      100 * accepted->second, eta ? fmt::format(" with step size {}", *eta) : "",
+      100 * acceptance_limit));
+}
+
+void add_convergence_warnings(SampleReport& report) {
+  const auto higher = [](const ParameterSummary& a, const ParameterSummary& b) {
+    return std::isnan(a.rhat) ? !std::isnan(b.rhat) : a.rhat < b.rhat;
+  };
+  const auto lower = [](const ParameterSummary& a, const ParameterSummary& b) {
+    return std::isnan(b.ess) ? !std::isnan(a.ess) : a.ess < b.ess;
+  };
+  const auto& all = report.summaries;
+  const auto name_of = [&](auto found) {
+    return report.names[static_cast<std::size_t>(found - all.begin())];
+  };
+  const auto rhat = std::max_element(all.begin(), all.end(), higher);
+  if (rhat != all.end() && rhat->rhat > rhat_limit)
     report.warnings.push_back(fmt::format(
-        "R-hat is {:.3f} for {}, more than {}: the chains do not agree yet; more steps or more "
+        "R-hat is {} for {}, more than {}: the chains do not agree yet; more steps or more "
         "burn-in may help",
-        report.summaries[highest].rhat, report.names[highest], rhat_limit));
-  if (!report.summaries.empty() && report.summaries[lowest].ess < ess_limit)
+        rhat_text(rhat->rhat), name_of(rhat), rhat_limit));
+  const auto ess = std::min_element(all.begin(), all.end(), lower);
+  if (ess != all.end() && ess->ess < ess_limit)
     report.warnings.push_back(
         fmt::format("ESS is {:.0f} for {}, less than {}: means are known to about {:.2g} sd only",
-                    report.summaries[lowest].ess, report.names[lowest], ess_limit,
-                    1 / std::sqrt(report.summaries[lowest].ess)));
-  if (!report.expected_temperature || !result.temperature || !result.temperature_error) return;
-  const double off = std::abs(*result.temperature - *report.expected_temperature);
-  if (off > temperature_limit * *report.expected_temperature &&
-      off > temperature_errors * *result.temperature_error)
-    report.warnings.push_back(fmt::format(
-        "the kinetic temperature is {:.3f}, expected {}: a smaller step size{} may help",
-        *result.temperature, *report.expected_temperature,
-        *result.temperature > *report.expected_temperature ? " or more friction" : ""));
+                    ess->ess, name_of(ess), ess_limit, 1 / std::sqrt(ess->ess)));
+}
+
+// A difference counts when it is no accident, or so large that its error does not matter.
+void add_temperature_warning(SampleReport& report) {
+  const SamplingResult& result = report.result;
+  if (!report.expected_temperature || !result.temperature) return;
+  const double expected = *report.expected_temperature, off = *result.temperature - expected;
+  const bool certain =
+      result.temperature_error && std::abs(off) > temperature_errors * *result.temperature_error;
+  if (std::abs(off) <= temperature_limit * expected ||
+      !(certain || std::abs(off) > temperature_far * expected))
+    return;
+  report.warnings.push_back(fmt::format(
+      "the kinetic temperature is {:.3f}, expected {}: {}", *result.temperature, expected,
+      off > 0 ? "a smaller step size or more friction may help"
+              : "the chains may not have settled; more burn-in may help"));
+}
+
+void add_warnings(SampleReport& report) {
+  const std::string& sampler = report.experiment.sampler;
+  const bool optimiser = sampler == "adam" || sampler == "sgdm";
+  if (sampler == "psgld")
+    report.notes.push_back(
+        "psgld: its moving average makes the draws biased, however small the step size");
+  if (optimiser)
+    report.warnings.push_back(
+        fmt::format("{} is an optimiser: the spread of the draws is not a posterior's", sampler));
+  if (report.summaries.empty())
+    report.warnings.push_back(
+        fmt::format("R-hat and ESS need at least 4 draws a chain, there are {}",
+                    report.result.draws.shape()[1]));
+  add_movement_warnings(report);
+  if (!optimiser) add_convergence_warnings(report);
+  add_temperature_warning(report);
 }
 
 std::string or_dash(double value, const char* format) {
@@ -133,7 +196,7 @@ void print_table(const SampleReport& report, Output& output) {
     const ParameterSummary& s = report.summaries[i];
     output.print("{:<{}} {:>11} {:>11} {:>9} {:>7} {:>8}", report.names[i], width,
                  or_dash(s.mean, "{:.5g}"), or_dash(s.sd, "{:.5g}"), or_dash(s.mcse, "{:.2g}"),
-                 or_dash(s.rhat, "{:.3f}"), or_dash(s.ess, "{:.0f}"));
+                 std::isfinite(s.rhat) ? rhat_text(s.rhat) : "-", or_dash(s.ess, "{:.0f}"));
     if (exact)
       output.print(" {:>11.5g} {:>10.5g}", report.gaussian->mean()[i],
                    std::sqrt(report.gaussian->covariance()[i * (report.names.size() + 1)]));
@@ -240,6 +303,9 @@ void print_report(const SampleReport& report, Output& output) {
   if (report.own_step_size)
     lines.insert(lines.begin() + 1, {"step size", fmt::format("{:.4g}, by the sampler's own rule",
                                                               *report.own_step_size)});
+  if (report.statistics)
+    lines.emplace_back("pilot",
+                       fmt::format("step size {:.4g}", report.statistics->pilot_step_size));
   if (report.expected_temperature && result.temperature)
     lines.emplace_back("temperature", or_dash(*result.temperature, "{:.4f}"));
   for (const auto& [name, value] : result.statistics)
@@ -249,8 +315,9 @@ void print_report(const SampleReport& report, Output& output) {
   for (const auto& [name, text] : lines) output.print("  {:<{}}  {}\n", name, width, text);
   print_table(report, output);
   print_curve(report, output);
-  if (!report.warnings.empty()) output.print("\n");
+  if (!report.warnings.empty() || !report.notes.empty()) output.print("\n");
   for (const std::string& warning : report.warnings) output.print("warning: {}\n", warning);
+  for (const std::string& note : report.notes) output.print("note: {}\n", note);
   if (!report.directory.empty()) output.print("\nwrote {}\n", printable(report.directory));
 }
 
@@ -271,6 +338,7 @@ void print_json(const SampleReport& report, Output& output) {
         .field("energy_sd", report.statistics->energy_sd)
         .field("momentum_rms", report.statistics->momentum_rms)
         .field("gradient_rms", report.statistics->gradient_rms)
+        .field("pilot_step_size", report.statistics->pilot_step_size)
         .end();
   add_parameters(json, report);
   if (report.gaussian) {
@@ -284,6 +352,8 @@ void print_json(const SampleReport& report, Output& output) {
         .field("vector_ess_capped", report.vector_ess_capped);
   json.key("warnings").array();
   for (const std::string& warning : report.warnings) json.value(warning);
+  json.end().key("notes").array();
+  for (const std::string& note : report.notes) json.value(note);
   json.end();
   if (!report.directory.empty()) json.field("directory", report.directory);
   output.write(json.end().text());

@@ -28,7 +28,7 @@ struct SampleReport {
   std::optional<TaskStatistics> statistics;  // of the task
   std::optional<double> expected_temperature;
   std::optional<double> own_step_size;  // where it is by the sampler's own rule
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, notes;
   std::string directory;  // "" when nothing was stored
   int threads = 1;
 };

@@ -394,8 +394,10 @@ BOOST_AUTO_TEST_CASE(what_is_printed_tells_the_table_and_the_warnings) {
       must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 16" + data);
   BOOST_TEST(hot.find("\nwarning: the kinetic temperature is ") != std::string::npos);
   // One chain cannot tell how well it knows its temperature.
-  BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 1" + data)
-                 .find("the kinetic temperature is ") == std::string::npos);
+  BOOST_TEST(
+      must("sample linear.pbtxt --step-size 0.02 --gradient-noise 3 --chains 1 --steps 20000" +
+           data)
+          .find("the kinetic temperature is ") == std::string::npos);
   BOOST_TEST(must("sample gaussian.pbtxt --steps 8")
                  .find("\nESS of the whole vector: not known: too few draws\n") !=
              std::string::npos);
@@ -406,6 +408,85 @@ BOOST_AUTO_TEST_CASE(what_is_printed_tells_the_table_and_the_warnings) {
                  .find("warning: R-hat and ESS need at least 4 draws a chain, there are 3\n") !=
              std::string::npos);
   BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --steps 5 --quiet" + data).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_run_is_said_in_words) {
+  const auto says = [&](const std::string& words, const std::string& text) {
+    const std::string out = must("sample linear.pbtxt " + words + data);
+    BOOST_TEST(out.find(text) != std::string::npos, out);
+    return out;
+  };
+  says("--step-size 0.02 --gradient-noise 10 --chains 16",
+       ": a smaller step size or more friction may help\n");
+  // Momenta that begin at 0 and have no time to warm up.
+  directory.write(
+      "cold.pbtxt",
+      "format_version: 1 experiment: \"cold\" targets { gaussian { dimension: 50 mean: 0 "
+      "diagonal: 1 smallest_sd: 0.05 } } run { step_size { constant: 0.001 } momentum { "
+      "constant: 0 } }");
+  const std::string cold = must("sample cold.pbtxt --steps 100 --burn-in 10 --start 0");
+  BOOST_TEST(cold.find(", expected 1: the chains may not have settled; more burn-in may help\n") !=
+             std::string::npos);
+  says("--sampler hmc --step-size 0.42",
+       "% of the proposals were accepted with step size 0.42, less "
+       "than 50%: a smaller step size may help\n");
+  says("--sampler hmc --step-size 100", "warning: 4 of 4 chains never moved\n");
+  says("--sampler psgld --step-size 0.01",
+       "note: psgld: its moving average makes the draws biased, however small the step size\n");
+  for (const std::string optimiser : {"adam", "sgdm"}) {
+    const std::string out = says("--sampler " + optimiser + " --step-size 0.001",
+                                 "warning: " + optimiser +
+                                     " is an optimiser: the spread of the "
+                                     "draws is not a posterior's\n");
+    BOOST_TEST(out.find("R-hat is ") == std::string::npos);
+    BOOST_TEST(out.find("ESS is ") == std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(data_that_no_input_takes_are_told) {
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 10 ";
+  BOOST_TEST((*this)(words + "--data d.csv --columns x=a").err ==
+             "note: d.csv: no input takes column b\n");
+  npy("x.npy", Tensor({DType::f64, {30, 2}}));
+  npy("y.npy", Tensor({DType::f64, {30}}));
+  BOOST_TEST((*this)(words + "--data d.csv --data x=x.npy --data y=y.npy").err ==
+             "note: no input takes anything of d.csv\n");
+  directory.write("c.csv", "a,y,b\n1,2,3\n1,3,4\n");
+  const std::string constant = (*this)(words + "--data c.csv --standardise x").err;
+  BOOST_TEST(constant.find("'a'") != std::string::npos, constant);
+}
+
+BOOST_AUTO_TEST_CASE(a_path_may_have_an_equals_sign) {
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 10 --out ";
+  std::filesystem::create_directory(directory / "n=30");
+  directory.write("n=30/d.csv", Regression().csv);
+  directory.write("n=30.csv", Regression().csv);
+  must(words + "one --data n=30/d.csv");
+  must(words + "two --data n=30.csv");
+  must("sample one/config.pbtxt --out three");
+  must("sample two/config.pbtxt --out four");
+  const std::string draws = directory.read("one/draws/w.npy");
+  for (const char* other : {"two", "three", "four"})
+    BOOST_TEST((directory.read(fmt::format("{}/draws/w.npy", other)) == draws), other);
+}
+
+BOOST_AUTO_TEST_CASE(a_sampler_file_may_have_any_name) {
+  directory.write("learned.txt", disguised_sghmc);
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 10 --out ";
+  must(words + "one --sampler learned.txt" + data);
+  must(words + "two" + data);
+  BOOST_TEST((directory.read("one/draws/w.npy") == directory.read("two/draws/w.npy")));
+}
+
+BOOST_AUTO_TEST_CASE(an_own_step_size_that_diverges_says_what_to_give) {
+  std::string text = disguised_sghmc;
+  text.replace(text.find("energy_input"), 12,
+               "step_size_times_gradient_rms: 1e3 largest_step_size: 1e3 energy_input");
+  directory.write("wild.pbtxt", text);
+  const std::string found = error("sample linear.pbtxt --sampler wild.pbtxt" + data);
+  BOOST_TEST(found.starts_with("7: [sample] the energy is not finite at step "), found);
+  BOOST_TEST(found.ends_with(", is by the sampler's own rule: give another with --step-size"),
+             found);
 }
 
 // A second without a line on a pipe, so quick runs are silent.
@@ -441,6 +522,10 @@ BOOST_AUTO_TEST_CASE(a_signal_stops_a_run_after_it_wrote_what_there_is) {
 BOOST_AUTO_TEST_CASE(help_fits_a_screen) {
   const std::string help = must("sample --help");
   BOOST_TEST(std::count(help.begin(), help.end(), '\n') <= 40);
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 100u, line);
+  BOOST_TEST(help.find("--step-size is required unless the experiment or the sampler gives one") !=
+             std::string::npos);
   BOOST_TEST(help.find("\nExample:\n  whorl sample ") != std::string::npos);
 }
 
