@@ -145,10 +145,11 @@ void print_json(const Graph& graph, const Facts& facts, Output& output) {
 
 void check_experiment(const std::string& path, Output& output) {
   const ExperimentFile experiment = load_experiment(path);
+  std::int64_t targets = 0;
+  for (const TargetSettings& target : experiment.targets) targets += target.count;
   if (!output.quiet)
     output.print("{} is a valid experiment: {}, targets {}{}\n", printable(path),
-                 printable(experiment.name), experiment.targets.size(),
-                 experiment.training ? ", with training" : "");
+                 printable(experiment.name), targets, experiment.training ? ", with training" : "");
 }
 
 void run_check(const Arguments& arguments, Output& output) {
@@ -195,7 +196,7 @@ Command check_command() {
       {{"sampler", "NAME|FILE", "prove a sampler: sgld, sghmc, sgnht or a sampler file"},
        threads_option,
        budget_option,
-       quiet_option,
+       quiet_option("print nothing but --json; the exit code tells"),
        json_option},
       &run_check};
 }

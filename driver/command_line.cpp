@@ -214,7 +214,7 @@ std::vector<std::pair<std::string, std::string>> Arguments::assignments(
     for (const auto& [earlier, file] : result)
       if (earlier == name) usage_error(command_, "--{} names '{}' twice", option, name);
     if (equals + 1 == word.size())
-      usage_error(command_, "--{} '{}' has no file after '='", option, word);
+      usage_error(command_, "--{} '{}' has nothing after '='", option, word);
     result.emplace_back(std::move(name),
                         equals == std::string::npos ? "" : word.substr(equals + 1));
   }

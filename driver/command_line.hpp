@@ -71,8 +71,7 @@ inline constexpr Option threads_option{"threads", "N",
                                        "threads to run on; 0 (the default) means all cores"};
 inline constexpr Option budget_option{
     "memory-budget", "SIZE", "refuse what needs more, as in 500M or 2G (default: all memory)"};
-inline constexpr Option quiet_option{
-    "quiet", "", "print only what is asked for: --json, --fetch NAME, --profile, show"};
+constexpr Option quiet_option(std::string_view help) { return {"quiet", "", help}; }
 inline constexpr Option json_option{"json", "", "print the result as JSON"};
 
 }  // namespace whorl::driver

@@ -1,5 +1,7 @@
 #include "driver/data_sources.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -55,12 +57,21 @@ struct Sources {
   ColumnNames columns;
 };
 
+// Whether FILE is a path as a whole, though it could be read as INPUT=PATH: where '=' is part of a
+// directory's name, or there is such a file.
+bool is_whole_path(const std::string& file) {
+  std::error_code fault;
+  return file.find('/') < file.find('=') || std::filesystem::is_regular_file(file, fault);
+}
+
 Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& settings) {
   Sources sources;
   for (const std::string& file : settings.files) {
     const std::size_t equals = file.find('=');
-    if (equals != std::string::npos) {
-      const std::string name = file.substr(0, equals);
+    const std::string name = file.substr(0, equals);
+    const bool known = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](const DataInput& input) { return input.name == name; });
+    if (equals != std::string::npos && (known || !is_whole_path(file))) {
       input_named(inputs, "data", name);
       if (!sources.arrays.emplace(name, file.substr(equals + 1)).second)
         fail(ErrorKind::usage, "sample", "data: input '{}' is given twice", name);
@@ -205,6 +216,23 @@ Dataset load_rows(const std::vector<DataInput>& inputs, const Sources& sources,
   return dataset;
 }
 
+// What of a table no input takes.
+void note_unused(const Table& table, const Dataset& dataset, std::vector<std::string>& notes) {
+  std::vector<std::string> unused = table.names;
+  for (const Dataset::Array& array : dataset.arrays())
+    if (array.origin == table.path)
+      for (const std::string& used : array.columns) std::erase(unused, used);
+  constexpr std::size_t shown = 10;
+  const std::size_t count = unused.size();
+  if (count == table.names.size())
+    return notes.push_back(fmt::format("no input takes anything of {}", table.path));
+  if (count == 0) return;
+  if (count > shown) unused.resize(shown);
+  notes.push_back(fmt::format("{}: no input takes {} {}{}", table.path,
+                              count == 1 ? "column" : "the columns", fmt::join(unused, ", "),
+                              count > shown ? fmt::format(" and {} more", count - shown) : ""));
+}
+
 }  // namespace
 
 LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
@@ -226,6 +254,7 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
   Dataset dataset = load_rows(inputs, sources, table, sizes);
   if (!settings.standardise.empty())
     result.notes = standardise(dataset, settings.standardise).warnings;
+  if (table) note_unused(*table, dataset, result.notes);
   result.rows = dataset.rows();
   result.sizes = sizes.found();
   for (const Dataset::Array& array : dataset.arrays())
@@ -243,7 +272,8 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
 }
 
 std::string absolute_source(const std::string& source) {
-  const std::size_t path = source.find('=') == std::string::npos ? 0 : source.find('=') + 1;
+  const std::size_t equals = source.find('=');
+  const std::size_t path = equals == std::string::npos || is_whole_path(source) ? 0 : equals + 1;
   return source.substr(0, path) + std::filesystem::absolute(source.substr(path)).string();
 }
 

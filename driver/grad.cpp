@@ -140,7 +140,7 @@ Command grad_command() {
            {"output", "FILE", "where to write: .pb (binary) or .pbtxt (text)", 'o'},
            {"keep-outputs", "", "keep the other outputs of GRAPH, too"},
            {"allow-unused", "", "zeros where --of does not depend on a NAME, not an error"},
-           quiet_option,
+           quiet_option("print nothing but --json"),
            json_option},
           &run_grad};
 }

@@ -236,7 +236,7 @@ Command run_command() {
        {"check-finite", "", "fail where an output is not finite, and name the first such node"},
        threads_option,
        budget_option,
-       quiet_option,
+       quiet_option("print only --fetch NAME, --profile and --json"),
        json_option},
       &run_run};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "engine/attributes.hpp"
 #include "samplers/builtin.hpp"
@@ -174,7 +175,13 @@ ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
 
 }  // namespace
 
-bool is_sampler_file(std::string_view name) { return name.ends_with(".pbtxt"); }
+bool is_sampler_file(std::string_view name) {
+  const auto builtin = builtin_names();
+  if (name.ends_with(".pbtxt")) return true;
+  std::error_code fault;
+  return std::find(builtin.begin(), builtin.end(), name) == builtin.end() &&
+         std::filesystem::is_regular_file(name, fault);
+}
 
 Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size) {
   if (file.learned) return learned_dynamics(*file.learned, task, step_size);
@@ -198,6 +205,11 @@ Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, doub
 std::optional<double> setting_choice(std::string_view setting, std::string_view word) {
   const auto choices = choices_of(setting);
   const auto found = std::find(choices.begin(), choices.end(), word);
+  // Numbers are what stands for the words in files.
+  const bool number = !word.empty() && word.find_first_not_of("+-.0123456789") == word.npos;
+  if (found == choices.end() && !choices.empty() && !number)
+    fail(ErrorKind::usage, "sample", "--set {}: '{}' is none of {}", setting, word,
+         fmt::join(choices, ", "));
   if (found == choices.end()) return std::nullopt;
   return static_cast<double>(found - choices.begin());
 }

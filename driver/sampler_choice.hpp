@@ -1,8 +1,8 @@
 // ChosenSampler: the sampler that an experiment names, as a step for its target.
 //
-// A name that ends in .pbtxt is a sampler file, any other one of the built-in samplers. A learned
-// sampler that must know the scale of its task measures it here, by its pilot run.
-// Thread safety: free functions; values.
+// A name that ends in .pbtxt, or that is no built-in sampler's and a file's, is a sampler file. A
+// learned sampler that must know the scale of its task measures it here, by its pilot run. Thread
+// safety: free functions; values.
 #pragma once
 
 #include <optional>

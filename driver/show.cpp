@@ -55,7 +55,7 @@ Command show_command() {
       "whorl show energy.pbtxt --dot energy.dot",
       {{"dot", "FILE", "write a drawing in Graphviz's language; - is standard output"},
        {"optimised", "", "as it runs, after the passes"},
-       quiet_option,
+       quiet_option("no notes, and not what --dot wrote"),
        json_option},
       &run_show};
 }

@@ -59,6 +59,11 @@ BOOST_AUTO_TEST_CASE(targets) {
   BOOST_TEST(error("sample none.pbtxt").starts_with("6: [load] none.pbtxt: "));
   BOOST_TEST(error("sample two.pbtxt") ==
              "2: [sample] the experiment has 2 targets; choose one with --target N");
+  directory.write(
+      "many.pbtxt",
+      "format_version: 1 experiment: \"e\" targets { gaussian { dimension: 2 diagonal: 1 } "
+      "count: 3 } targets { gaussian { dimension: 2 diagonal: 1 } }");
+  BOOST_TEST((*this)("check many.pbtxt").out == "many.pbtxt is a valid experiment: e, targets 4\n");
   BOOST_TEST(error("sample two.pbtxt --target 3") ==
              "2: [sample] --target is out of range: 3; expected 1 to 2");
   BOOST_TEST(error("sample two.pbtxt --target 2") ==
@@ -137,13 +142,28 @@ BOOST_AUTO_TEST_CASE(run_settings) {
 BOOST_AUTO_TEST_CASE(samplers) {
   const std::string call = "sample plain.pbtxt --step-size 0.1 ";
   BOOST_TEST(error(call + "--sampler sgmhc") ==
-             "2: [sampler] unknown sampler 'sgmhc', did you mean 'sghmc'?");
+             "2: [sampler] unknown sampler 'sgmhc', did you mean 'sghmc'?; expected sgld, psgld, "
+             "sghmc, sgnht, hmc, adam, sgdm or a sampler file");
+  BOOST_TEST(
+      error(call + "--sampler bogus") ==
+      "2: [sampler] unknown sampler 'bogus'; expected sgld, psgld, sghmc, sgnht, hmc, adam, sgdm "
+      "or a sampler file");
+  directory.write("s_edit.txt", "format_version: 1 sampler: 1");
+  BOOST_TEST(error(call + "--sampler s_edit.txt").starts_with("3: [load] s_edit.txt:1:"));
   BOOST_TEST(error(call + "--set frction=1") ==
              "2: [sample] sghmc has no setting 'frction', did you mean 'friction'?; it has: "
              "temperature, friction, noise_estimate, integrator");
   BOOST_TEST(error(call + "--set friction=x") == "2: [sample] --set friction: 'x' is not a number");
   BOOST_TEST(error(call + "--set integrator=2") ==
              "2: [sample] setting 'integrator' is 2; expected one of: semi_implicit, euler");
+  BOOST_TEST(error(call + "--set integrator=foo") ==
+             "2: [sample] --set integrator: 'foo' is none of semi_implicit, euler");
+  BOOST_TEST(error(call + "--set friction=-1") ==
+             "2: [sampler] friction is -1, expected at least 0");
+  BOOST_TEST(error(call + "--set temperature=-1") ==
+             "2: [sampler] temperature is -1, expected at least 0");
+  BOOST_TEST(error(call + "--sampler sgld --set noise_estimate=-1") ==
+             "2: [sampler] noise_estimate is -1, expected at least 0");
   BOOST_TEST(error(call + "--sampler hmc --set leapfrog_steps=1.5") ==
              "2: [sample] setting 'leapfrog_steps' is 1.5; expected a whole number");
   BOOST_TEST(error(call + "--sampler none.pbtxt").starts_with("6: [load] none.pbtxt: "));
@@ -158,7 +178,7 @@ BOOST_AUTO_TEST_CASE(data) {
   BOOST_TEST(error(call) ==
              "2: [sample] input 'y' f32[3] has no data; give --data FILE.csv or --data y=y.npy");
   BOOST_TEST(error(call + "--data z=d.npy") ==
-             "2: [sample] data: the energy has no data input 'z', did you mean 'y'?");
+             "2: [sample] data: the energy has no data input 'z'");
   BOOST_TEST(error(call + "--data d.csv --data e.csv") ==
              "2: [sample] data: two tables are given, d.csv and e.csv; expected one");
   BOOST_TEST(error(call + "--data y=a.npy --data y=b.npy") ==
@@ -166,12 +186,22 @@ BOOST_AUTO_TEST_CASE(data) {
   BOOST_TEST(error(call + "--data none.csv").starts_with("6: [csv] none.csv: "));
   BOOST_TEST(error(call + "--data d.csv --columns y") ==
              "2: [sample] --columns 'y' names no columns; as in --columns y=a,b");
+  BOOST_TEST(error(call + "--data d.csv --columns y=") ==
+             "2: [sample] --columns 'y=' has nothing after '='");
+  directory.write("numbers.csv", "1.5\n2.5\n");
+  BOOST_TEST(error(call + "--data numbers.csv") ==
+             "4: [csv] numbers.csv:1: expected column names, found numbers; put a line of names at "
+             "the top of the file");
+  directory.write("z.csv", "z\n1\n2\n");
+  BOOST_TEST(error(call + "--data z.csv") ==
+             "4: [data] z.csv: there is no column 'y' for the input of that name; the columns are "
+             "z");
   BOOST_TEST(error(call + "--data d.csv --columns x=a") ==
-             "2: [sample] columns: the energy has no data input 'x', did you mean 'y'?");
+             "2: [sample] columns: the energy has no data input 'x'");
   BOOST_TEST(error(call + "--data y=y.npy --columns y=a") ==
              "2: [sample] columns: input 'y' does not come from a CSV file");
   BOOST_TEST(error(call + "--data d.csv --standardise z") ==
-             "2: [sample] standardise: the energy has no data input 'z', did you mean 'y'?");
+             "2: [sample] standardise: the energy has no data input 'z'");
   BOOST_TEST(error(call + "--data d.csv --separator ab") ==
              "2: [sample] the separator is 'ab'; expected one of , ; | and tab");
   BOOST_TEST(error(call + "--data d.csv --batch 2") ==
@@ -222,11 +252,41 @@ BOOST_AUTO_TEST_CASE(directories_and_memory) {
              "2: [run] --out old: another run is writing to this directory");
   ::close(lock);
   BOOST_TEST((*this)(call + "--out old --overwrite").code == 0);
-  // Only what an earlier run left is replaced.
-  directory.write("notes.txt", "mine");
-  BOOST_TEST((*this)(call + "--out . --overwrite").code == 0);
-  BOOST_TEST(directory.read("notes.txt") == "mine");
-  BOOST_TEST(!directory.read("draws/w.npy").empty());
+}
+
+BOOST_AUTO_TEST_CASE(only_an_earlier_run_is_overwritten) {
+  const std::string call = "sample plain.pbtxt --step-size 0.1 --steps 100 --out run --overwrite";
+  std::filesystem::create_directory(directory / "run");
+  directory.write("run/notes.txt", "mine");
+  const std::string refused =
+      "2: [run] --out run: the directory is not that of an earlier run: it has no config.pbtxt "
+      "that "
+      "is an experiment; choose another";
+  BOOST_TEST(error(call) == refused);
+  directory.write("run/config.pbtxt", "of another program");
+  BOOST_TEST(error(call) == refused);
+  BOOST_TEST(directory.read("run/config.pbtxt") == "of another program");
+  std::filesystem::remove_all(directory / "run");
+  BOOST_TEST((*this)(call).code == 0);
+  directory.write("run/notes.txt", "mine");
+  directory.write("run/draws/mine.npy", "mine");
+  // A run of another target: the draws of the first one are gone, all else is there.
+  BOOST_TEST((*this)("sample two.pbtxt --target 1 --steps 100 --out run --overwrite").code == 0);
+  BOOST_TEST(directory.read("run/notes.txt") == "mine");
+  BOOST_TEST(directory.read("run/draws/mine.npy") == "mine");
+  BOOST_TEST(!std::filesystem::exists(directory / "run/draws/w.npy"));
+  BOOST_TEST(!directory.read("run/draws/theta.npy").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_fails_in_its_first_step_leaves_nothing) {
+  const std::string call = "sample plain.pbtxt --sampler sgld --steps 100 --out run ";
+  BOOST_TEST(error(call + "--step-size 1e30 --start 1e30").starts_with("7: [sample] "));
+  BOOST_TEST(!std::filesystem::exists(directory / "run"));
+  // An earlier run is still there.
+  BOOST_TEST((*this)(call + "--step-size 0.1").code == 0);
+  const std::string draws = directory.read("run/draws/w.npy");
+  BOOST_TEST(error(call + "--step-size 1e30 --start 1e30 --overwrite").starts_with("7: [sample] "));
+  BOOST_TEST((directory.read("run/draws/w.npy") == draws));
 }
 
 BOOST_AUTO_TEST_CASE(chains_that_diverge) {
