@@ -255,6 +255,11 @@ Tensor load_npy(const std::string& path, std::string* converted_from) {
   return header.fortran_order && shape.rank() > 1 ? from_fortran_order(tensor) : tensor;
 }
 
+Shape npy_shape(const std::string& path) {
+  InputFile file("npy", path);
+  return parse_shape(path, read_header(path, file).shape);
+}
+
 void save_npy(const std::string& path, const Tensor& tensor) {
   const std::string header = header_of(tensor.type());
   const std::array<std::span<const std::byte>, 2> parts{

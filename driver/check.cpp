@@ -8,6 +8,7 @@
 #include "driver/print.hpp"
 #include "engine/algorithms.hpp"
 #include "engine/plan.hpp"
+#include "engine/role.hpp"
 #include "graphs/experiment_file.hpp"
 #include "graphs/graph_file.hpp"
 
@@ -26,12 +27,6 @@ struct Facts {
   std::vector<std::string> warnings;
 };
 
-std::string role_of(const Graph& graph, NodeId input) {
-  for (const auto& [key, value] : graph.attributes(input).list())
-    if (key == "role") return std::get<std::string>(value);
-  return "";
-}
-
 Facts gather(const Graph& graph, const Arguments& arguments) {
   Facts facts;
   facts.file = arguments.positional()[0];
@@ -42,7 +37,7 @@ Facts gather(const Graph& graph, const Arguments& arguments) {
   std::stable_sort(facts.ops.begin(), facts.ops.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   for (NodeId id : graph.input_nodes())
-    if (role_of(graph, id) == "parameter") facts.parameters += graph.type(id).elements();
+    if (is_parameter(graph, id)) facts.parameters += graph.type(id).elements();
   facts.depth = levels(graph).depth();
   facts.threads = arguments.threads();
   if (graph.outputs().empty()) return facts;
@@ -87,7 +82,7 @@ void print_inputs(const Graph& graph, Output& output) {
   Rows rows(output, "inputs");
   for (std::size_t i = 0; i < std::min(shown_rows, ids.size()); ++i)
     rows.add(fmt::format("{:<{}}  {:<14} {}", graph.name(ids[i]), width,
-                         to_string(graph.type(ids[i])), role_of(graph, ids[i])));
+                         to_string(graph.type(ids[i])), role(graph, ids[i])));
   if (ids.size() > shown_rows) rows.add(fmt::format("and {} more", ids.size() - shown_rows));
   if (ids.empty()) rows.add("none");
 }
@@ -133,7 +128,7 @@ void print_json(const Graph& graph, const Facts& facts, Output& output) {
     json.object()
         .field("name", graph.name(id))
         .field("type", to_string(graph.type(id)))
-        .field("role", role_of(graph, id))
+        .field("role", role(graph, id))
         .end();
   json.end().key("outputs").array();
   for (const Graph::Output& out : graph.outputs())

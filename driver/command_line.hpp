@@ -37,7 +37,7 @@ class Arguments {
   std::string text(std::string_view option) const;
   // All values of a repeated option.
   std::vector<std::string> texts(std::string_view option) const;
-  // A whole number in [low, high].
+  // A whole number in [low, high]. `otherwise` is the caller's to check.
   std::int64_t integer(std::string_view option, std::int64_t otherwise, std::int64_t low,
                        std::int64_t high) const;
   std::uint64_t seed() const;          // --seed, 0 when it was not given

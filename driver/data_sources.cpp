@@ -8,16 +8,11 @@
 #include "data/npy.hpp"
 #include "data/standardise.hpp"
 #include "engine/attributes.hpp"
+#include "engine/role.hpp"
 
 namespace whorl::driver {
 
 namespace {
-
-bool is_parameter(const Graph& graph, NodeId input) {
-  for (const auto& [key, value] : graph.attributes(input).list())
-    if (key == "role") return std::get<std::string>(value) == "parameter";
-  return false;
-}
 
 struct DataInput {
   std::string name;
@@ -150,7 +145,7 @@ void take_array_sizes(const DataInput& input, const std::string& path, Sizes& si
   if (std::none_of(input.dims.begin() + static_cast<std::ptrdiff_t>(first), input.dims.end(),
                    [&](const std::string& dim) { return sizes.open(dim); }))
     return;
-  const Shape shape = load_npy(path).shape();
+  const Shape shape = npy_shape(path);
   if (static_cast<std::size_t>(shape.rank()) != input.dims.size()) return;  // refused later
   for (std::size_t axis = first; axis < input.dims.size(); ++axis)
     sizes.take(input.dims[axis], shape[static_cast<int>(axis)], path);

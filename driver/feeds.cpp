@@ -6,16 +6,11 @@
 #include "data/npy.hpp"
 #include "engine/attributes.hpp"
 #include "engine/random.hpp"
+#include "engine/role.hpp"
 
 namespace whorl::driver {
 
 namespace {
-
-bool is_parameter(const Graph& graph, NodeId input) {
-  for (const auto& [key, value] : graph.attributes(input).list())
-    if (key == "role") return std::get<std::string>(value) == "parameter";
-  return false;
-}
 
 NodeId input_named(const Graph& graph, const std::string& name) {
   std::vector<std::string_view> names;

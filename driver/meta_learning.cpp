@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "engine/ops.hpp"
+#include "engine/plan.hpp"
 #include "engine/random.hpp"
 #include "losses/kl.hpp"
 #include "samplers/chains.hpp"
@@ -15,6 +17,23 @@ namespace {
 
 constexpr std::string_view chosen_chains = "in_chain/chains";
 
+// Not finite where the transform does not reach y.
+double inverse(Transform transform, double y) {
+  switch (transform) {
+    case Transform::softplus:
+      return y + std::log(-std::expm1(-y));  // log(e^y - 1), also where e^y is too large
+    case Transform::square:
+      return std::sqrt(y);
+    case Transform::tanh:
+      return std::atanh(y);
+    case Transform::absolute:
+      return y >= 0 ? y : std::numeric_limits<double>::quiet_NaN();
+    case Transform::none:
+      break;
+  }
+  return y;
+}
+
 // Weights as they are drawn, with f_Q scaled and f_D's output bias set as the settings ask.
 LearnedSampler first_sampler(const TrainingSettings& settings) {
   LearnedSampler sampler = settings.start;
@@ -24,18 +43,27 @@ LearnedSampler first_sampler(const TrainingSettings& settings) {
   for (std::size_t i = curl.size() - outputs; i < curl.size(); ++i) curl[i] *= settings.curl_output;
   if (settings.diffusion_start) {
     // D begins near c + scale T(bias).
-    const double wanted =
-        (*settings.diffusion_start - sampler.c) / std::max(sampler.diffusion.scale, 1e-300);
-    const double bias = sampler.diffusion.transform == Transform::softplus
-                            ? std::log(std::expm1(wanted))
-                        : sampler.diffusion.transform == Transform::square ? std::sqrt(wanted)
-                                                                           : wanted;
+    const double wanted = (*settings.diffusion_start - sampler.c) / sampler.diffusion.scale;
+    const double bias = inverse(sampler.diffusion.transform, wanted);
     if (!std::isfinite(bias))
-      fail(ErrorKind::usage, "train", "D cannot begin at {}: c is {}", *settings.diffusion_start,
-           sampler.c);
+      fail(ErrorKind::usage, "train",
+           "D cannot begin at {}: beside c, {}, the network would have to give {} before its scale "
+           "of {}, and its transform cannot",
+           *settings.diffusion_start, sampler.c, wanted, sampler.diffusion.scale);
     sampler.diffusion.weights.back() = bias;
   }
   return sampler;
+}
+
+// An unrolled graph that takes gigabytes before it is even planned helps nobody.
+void check_nodes(const Step& step, const TrainingSettings& settings) {
+  constexpr std::int64_t most = 1'000'000;
+  const auto nodes = static_cast<std::int64_t>(step.graph.size());
+  if (settings.steps > most / nodes)
+    fail(ErrorKind::memory, "train",
+         "a roll-out of {} steps with {} nodes each is a graph of {} nodes, expected at most {}; "
+         "fewer steps may help",
+         settings.steps, nodes, settings.steps * nodes, most);
 }
 
 // Puts one number into every element.
@@ -62,7 +90,7 @@ Tensor output_layer_decay(const Network& network, double rate, DType dtype) {
 
 MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
                            const TrainingSettings& settings, std::vector<TrainingTask> tasks,
-                           int threads)
+                           int threads, std::int64_t memory_budget)
     : settings_(settings), tasks_(std::move(tasks)), sampler_(first_sampler(settings)) {
   if (tasks_.empty()) fail(ErrorKind::usage, "train", "there is no target to train on");
   RecipeOptions recipe;
@@ -70,6 +98,7 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
   recipe.gradient.differentiable = settings.through_gradient;
   const Step step = recipe_step(
       energy, complete_recipe(learned_dynamics(sampler_, {}, settings.step_size)), recipe);
+  check_nodes(step, settings);
   state_ = step.state;
 
   MetaTrainingOptions options;
@@ -85,16 +114,23 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
   graph_ = meta_training_graph(
       step, options,
       [&](Graph& graph, const std::vector<Moment>& moments) { return losses(graph, moments); });
+  for (const std::string& name : energy.data())
+    for (const Graph::Output& output : graph_.outputs())
+      if (output.name == name)
+        graph_error("energy", "the data input '{}' has a name that training uses itself; rename it",
+                    name);
   carried_ = carried_inputs(graph_);
 
-  executor_ = std::make_unique<Executor>(compile(graph_), ExecutorOptions{threads, false});
+  const auto plan = compile(graph_);
+  if (plan->memory_bytes(threads) > memory_budget)
+    fail(ErrorKind::memory, "train", "the training graph needs {} bytes, the budget is {}",
+         plan->memory_bytes(threads), memory_budget);
+  executor_ = std::make_unique<Executor>(plan, ExecutorOptions{threads, false});
   for (NodeId id : graph_.input_nodes())
     feeds_.emplace(std::string(graph_.name(id)), Tensor(graph_.type(id)));
   for (const StepParameter& parameter : step.parameters)
     feeds_.insert_or_assign(parameter.name, parameter.value.clone());
-  std::int32_t* seed = feeds_.at("seed").data<std::int32_t>();
-  seed[0] = static_cast<std::int32_t>(settings.seed & 0xffffffffu);
-  seed[1] = static_cast<std::int32_t>(settings.seed >> 32);
+  feeds_.insert_or_assign("seed", seed_tensor(settings.seed));
   for (const auto& [name, tensor] : feeds_) executor_->bind(name, tensor);
 }
 
@@ -104,8 +140,7 @@ std::vector<MetaLoss> MetaLearning::losses(Graph& graph, const std::vector<Momen
     std::vector<Snapshot> chosen;
     for (std::int64_t t = from; t + 1 < static_cast<std::int64_t>(moments.size()); t += every) {
       const Moment& moment = moments[static_cast<std::size_t>(t + 1)];
-      chosen.push_back({moment.state.at("position"), moment.statistics.at("gradient"),
-                        moment.statistics.at("energy")});
+      chosen.push_back({moment.state.at("position"), moment.statistics.at("gradient")});
     }
     return chosen;
   };
@@ -200,7 +235,11 @@ bool MetaLearning::update(UpdateReport& report) {
             mean_of("energy"),
             mean_of("curl"),
             mean_of("diffusion"),
-            std::max(mean_of("curl_clamped"), mean_of("diffusion_clamped"))};
+            std::max(mean_of("curl_clamped"), mean_of("diffusion_clamped")),
+            {}};
+  for (const Graph::Output& output : graph_.outputs())
+    if (output.name.starts_with("loss/"))
+      report.losses.emplace_back(output.name.substr(5), executor_->output(output.name).at(0));
   const LearnedSampler now = sampler();
   for (const Network* network : {&now.curl, &now.diffusion})
     for (double weight : network->weights)

@@ -31,23 +31,26 @@ struct TrainingTask {
 
 // What one update reports.
 struct UpdateReport {
-  std::int64_t update, updates;  // this one, from 1, of so many
-  std::int64_t epoch;            // from 0
-  double mean_energy;            // over the roll-out
-  double curl, diffusion;        // means of Q and D over the roll-out
-  double clamped;                // the share of coordinates where Q or D is clamped
+  std::int64_t update = 0, updates = 0;  // this one, from 1, of so many
+  std::int64_t epoch = 0;                // from 0
+  double mean_energy = 0;                // over the roll-out
+  double curl = 0, diffusion = 0;        // means of Q and D over the roll-out
+  double clamped = 0;                    // the share of coordinates where Q or D is clamped
+  // By name. They are surrogates: their gradients mean something, their values do not.
+  std::vector<std::pair<std::string, double>> losses = {};
 };
 
 class MetaLearning {
  public:
-  // `gradient` must be the same for all tasks.
+  // `gradient` must be the same for all tasks. Throws a memory Error when the graph would be too
+  // large to make, or to run within the budget.
   MetaLearning(const Energy& energy, const GradientSource& gradient,
-               const TrainingSettings& settings, std::vector<TrainingTask> tasks, int threads);
+               const TrainingSettings& settings, std::vector<TrainingTask> tasks, int threads,
+               std::int64_t memory_budget);
 
   // The whole update as a graph: unrolled, differentiated, with Adam.
   const Graph& graph() const { return graph_; }
   std::int64_t updates() const { return settings_.epochs * settings_.rollouts; }
-  std::int64_t memory_bytes() const { return executor_->memory_bytes(); }
 
   // Makes one update; false when all are done. Throws a numeric Error that names the update when a
   // state or a weight is no longer finite.

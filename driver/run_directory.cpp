@@ -1,6 +1,9 @@
 #include "driver/run_directory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -48,11 +51,24 @@ Tensor part_of(const Tensor& draws, const Parameter& parameter) {
   return part;
 }
 
+// Opens and locks a directory; the lock ends with the process, however that ends.
+int lock_directory(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) fail(ErrorKind::io, "run", "--out {}: {}", path.string(), std::strerror(errno));
+  // Where the file system has no locks, there is none.
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(file);
+    fail(ErrorKind::usage, "run", "--out {}: another run is writing to this directory",
+         path.string());
+  }
+  return file;
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path)) {
   std::error_code fault;
-  fs::create_directories(path_, fault);
+  made_ = fs::create_directories(path_, fault);
   if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
   const bool empty = fs::is_empty(path_, fault);
   if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
@@ -60,8 +76,19 @@ RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path
     fail(ErrorKind::usage, "run",
          "--out {}: the directory is not empty; choose another, or give --overwrite",
          path_.string());
+  if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_write(path_, std::strerror(errno));
+  lock_ = lock_directory(path_);
+}
+
+RunDirectory::~RunDirectory() {
+  std::error_code fault;
+  if (made_ && !begun_) fs::remove(path_, fault);
+  ::close(lock_);
+}
+
+void RunDirectory::begin() {
+  begun_ = true;
   remove_earlier_run(path_);
-  // Whether the directory takes files is known before the first step.
   metrics_.open(path_ / "metrics.jsonl");
   if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
 }

@@ -6,7 +6,8 @@
 //   metrics.jsonl        one JSON object a line: step, seconds, energy, temperature, kl
 //   draws/NAME.npy       the draws of a parameter, [chains, draws, ...]
 //
-// All but metrics.jsonl, which grows line by line, appear complete or not at all.
+// All but metrics.jsonl, which grows line by line, appear complete or not at all. The directory is
+// locked as long as the object lives, so that no two runs share one.
 // Thread safety: for one thread.
 #pragma once
 
@@ -21,10 +22,18 @@ namespace whorl::driver {
 
 class RunDirectory {
  public:
-  // Makes the directory, and the ones above it. One that is not empty is refused; with `overwrite`
-  // the files of an earlier run are removed from it. Throws a usage or io Error.
+  // Makes the directory, and the ones above it, and sees whether files can be written there. One
+  // that is not empty is refused unless `overwrite` is given, one where another run is at work
+  // always. Throws a usage or io Error.
   RunDirectory(std::filesystem::path path, bool overwrite);
+  // A directory that was made for a run that never began is removed.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
 
+  // Before anything is written: removes the files of an earlier run. What can fail before a run
+  // begins has failed by then, so the earlier run is not lost for nothing.
+  void begin();
   const std::filesystem::path& path() const { return path_; }
   void write(const std::string& name, std::string_view text);
   // One line of JSON for metrics.jsonl, with its newline.
@@ -34,6 +43,8 @@ class RunDirectory {
 
  private:
   std::filesystem::path path_;
+  bool made_ = false, begun_ = false;
+  int lock_ = -1;  // the directory, open
   std::ofstream metrics_;
 };
 

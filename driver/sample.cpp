@@ -53,13 +53,13 @@ struct Prepared {
   SamplingOptions options;
 };
 
-Prepared prepare(const Arguments& arguments, const Output& output) {
-  auto [experiment, own_step_size] = sample_experiment(arguments);
+Prepared prepare(const Arguments& arguments, SampleExperiment asked, const Output& output) {
+  auto [experiment, own_step_size] = std::move(asked);
   RunSettings& run = experiment.run;
   std::optional<Schedule> step_size;
   if (run.step_size) step_size = make_schedule(*run.step_size);
   override_environment(output);
-  Target target = load_target(experiment.targets[0], experiment.data);
+  Target target = load_target(experiment.targets[0], experiment.data, arguments.memory_budget());
   for (const std::string& note : target.notes) output.note(note);
   ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
                                           .settings = experiment.sampler_settings,
@@ -67,8 +67,10 @@ Prepared prepare(const Arguments& arguments, const Output& output) {
                                           .own_step_size = own_step_size,
                                           .position = *run.position,
                                           .seed = *run.seed,
-                                          .threads = arguments.threads()},
+                                          .threads = arguments.threads(),
+                                          .memory_budget = arguments.memory_budget()},
                                          target);
+  for (const std::string& note : sampler.notes) output.note(note);
   if (sampler.own_step_size) {
     run.step_size.emplace();
     run.step_size->constant = *sampler.own_step_size;
@@ -96,11 +98,14 @@ SamplingResult run_visibly(SamplingRun& sampling, std::int64_t steps, RunDirecto
 }
 
 void run_sample(const Arguments& arguments, Output& output) {
-  const auto [experiment, target, sampler, options] = prepare(arguments, output);
-  SamplingRun sampling(target, sampler.step, options);
+  SampleExperiment asked = sample_experiment(arguments);
+  // Whether the results can be stored is known before the first step, a pilot's included.
   std::optional<RunDirectory> directory;
-  if (arguments.has("out")) {
-    directory.emplace(arguments.text("out"), arguments.has("overwrite"));
+  if (arguments.has("out")) directory.emplace(arguments.text("out"), arguments.has("overwrite"));
+  const auto [experiment, target, sampler, options] = prepare(arguments, std::move(asked), output);
+  SamplingRun sampling(target, sampler.step, options);
+  if (directory) {
+    directory->begin();
     write_inputs(*directory, experiment, target, sampler);
   }
   std::vector<Metrics> metrics;

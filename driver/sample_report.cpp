@@ -18,8 +18,9 @@ namespace {
 constexpr double rhat_limit = 1.01, ess_limit = 100;
 // How far a temperature may be off, in parts of itself and in standard errors.
 constexpr double temperature_limit = 0.05, temperature_errors = 5;
-constexpr std::size_t table_rows = 20;  // of parameters, and
-constexpr std::size_t curve_rows = 8;   // of the KL curve
+constexpr std::int64_t vector_ess_draws = 10;  // below, there are too few lags to sum
+constexpr std::size_t table_rows = 20;         // of parameters, and
+constexpr std::size_t curve_rows = 8;          // of the KL curve
 
 // "w[1,2]" for every element of every parameter, in the order of a draw.
 std::vector<std::string> element_names(const std::vector<Parameter>& parameters) {
@@ -63,7 +64,7 @@ std::vector<ParameterSummary> summaries_of(const Tensor& draws, int threads) {
 void add_vector_ess(SampleReport& report) {
   const Tensor& draws = report.result.draws;
   const std::int64_t chains = draws.shape()[0], path = draws.shape()[1] * draws.shape()[2];
-  if (path == 0) return;
+  if (draws.shape()[1] < vector_ess_draws || draws.shape()[2] == 0) return;
   std::vector<VectorEss> found(static_cast<std::size_t>(chains));
   in_parallel(chains, report.threads, [&](std::int64_t chain) {
     std::vector<double> values(static_cast<std::size_t>(path));
@@ -76,6 +77,7 @@ void add_vector_ess(SampleReport& report) {
     *report.vector_ess += one.ess / static_cast<double>(chains);
     report.vector_ess_capped |= one.capped;
   }
+  if (!std::isfinite(*report.vector_ess)) report.vector_ess.reset();  // a chain never moved
 }
 
 void add_warnings(SampleReport& report) {
@@ -105,10 +107,10 @@ void add_warnings(SampleReport& report) {
         fmt::format("ESS is {:.0f} for {}, less than {}: means are known to about {:.2g} sd only",
                     report.summaries[lowest].ess, report.names[lowest], ess_limit,
                     1 / std::sqrt(report.summaries[lowest].ess)));
-  if (!report.expected_temperature || !result.temperature) return;
+  if (!report.expected_temperature || !result.temperature || !result.temperature_error) return;
   const double off = std::abs(*result.temperature - *report.expected_temperature);
   if (off > temperature_limit * *report.expected_temperature &&
-      off > temperature_errors * result.temperature_error)
+      off > temperature_errors * *result.temperature_error)
     report.warnings.push_back(fmt::format(
         "the kinetic temperature is {:.3f}, expected {}: a smaller step size{} may help",
         *result.temperature, *report.expected_temperature,
@@ -155,9 +157,16 @@ void print_curve(const SampleReport& report, Output& output) {
   for (const Metrics* metrics : shown)
     output.print("{:>10} {:>11}\n", metrics->step, or_dash(*metrics->kl, "{:.4g}"));
   output.print("KL(all states of all chains so far, as a Gaussian || target)\n");
-  if (report.vector_ess)
+  const std::int64_t length = report.result.draws.shape()[1];
+  if (!report.vector_ess)
+    output.print("ESS of the whole vector: not known: {}\n",
+                 length < vector_ess_draws ? "too few draws" : "a chain never moved");
+  else
     output.print("ESS of the whole vector: {:.1f} a chain{}\n", *report.vector_ess,
-                 report.vector_ess_capped ? ", or less: correlations last beyond lag 1000" : "");
+                 report.vector_ess_capped
+                     ? fmt::format(", or less: correlations last beyond lag {}",
+                                   std::min<std::int64_t>(length / 3, 1000))
+                     : "");
 }
 
 void add_settings(Json& json, const SampleReport& report) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "driver/sampler_choice.hpp"
+#include "driver/target.hpp"
 #include "engine/error.hpp"
 
 namespace whorl::driver {
@@ -64,18 +65,6 @@ ScheduleSettings parse_phases(std::string_view option, std::string_view text) {
   return schedule;
 }
 
-// A Gaussian with a count stands for several.
-std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets) {
-  std::vector<TargetSettings> all;
-  for (const TargetSettings& target : targets)
-    for (std::int64_t i = 0; i < target.count; ++i) {
-      all.push_back(target);
-      all.back().count = 1;
-      if (target.gaussian) all.back().gaussian->seed += static_cast<std::uint64_t>(i);
-    }
-  return all;
-}
-
 void take_target(const Arguments& arguments, ExperimentFile& experiment) {
   experiment.targets = one_by_one(experiment.targets);
   const std::int64_t count = static_cast<std::int64_t>(experiment.targets.size());
@@ -132,8 +121,8 @@ void take_sampler(const Arguments& arguments, ExperimentFile& experiment) {
 }
 
 void take_run(const Arguments& arguments, RunSettings& run) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  run.chains = arguments.integer("chains", run.chains.value_or(4), 1, most);
+  constexpr std::int64_t most = ExperimentLimits::steps;
+  run.chains = arguments.integer("chains", run.chains.value_or(4), 1, ExperimentLimits::chains);
   run.steps = arguments.integer("steps", run.steps.value_or(2000), 1, most);
   run.thin = arguments.integer("thin", run.thin.value_or(1), 1, most);
   run.burn_in = arguments.integer("burn-in", run.burn_in.value_or(*run.steps / 2), 0, most);

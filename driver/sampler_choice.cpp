@@ -90,6 +90,7 @@ ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target
                         {},
                         {},
                         {},
+                        {},
                         {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
@@ -119,6 +120,17 @@ Step learned_step(const SamplerRequest& request, const Target& target,
                      complete_recipe(learned_dynamics(learned, task, first_step_size)), options);
 }
 
+// A momentum with friction D shrinks by 1 - eta D in a step. D is at its bound in few places, if
+// anywhere, so this is no error.
+std::optional<std::string> stability_note(const LearnedSampler& learned, double step_size) {
+  const Network& diffusion = learned.diffusion;
+  if (diffusion.low >= diffusion.high || step_size * diffusion.high < 2) return std::nullopt;
+  return fmt::format(
+      "step size {:.4g} times the sampler's largest D, {:.4g}, is not below 2: the momentum would "
+      "grow wherever D is that large",
+      step_size, diffusion.high);
+}
+
 ChosenSampler choose_learned(const SamplerRequest& request, const Target& target,
                              SamplerFile file) {
   check_settings(request.name, request.settings,
@@ -126,15 +138,19 @@ ChosenSampler choose_learned(const SamplerRequest& request, const Target& target
   const LearnedSampler& learned = *file.learned;
   std::optional<TaskStatistics> measured;
   if (learned.needs_statistics())
-    measured = measure_task(target.energy, target.gradient, learned.pilot, request.position,
-                            request.seed, target.task_data(request.seed), request.threads);
+    measured = measure(target, learned.pilot, request.position, request.seed, request.threads,
+                       request.memory_budget);
   const TaskStatistics task = measured.value_or(TaskStatistics{});
   std::optional<double> own;
   if (request.own_step_size && learned.step_size(task) > 0) own = learned.step_size(task);
   const Schedule step_size = own ? Schedule::constant(*own) : given_step_size(request);
   Step step = learned_step(request, target, learned, task, step_size.at(0));
-  return {std::move(step), step_size, own,
-          std::move(file), measured,  recipe_options(request, target).temperature};
+  ChosenSampler sampler{std::move(step), step_size, own, {}, measured, {}, {}};
+  sampler.temperature = recipe_options(request, target).temperature;
+  if (const auto note = stability_note(learned, step_size.largest()))
+    sampler.notes.push_back(*note);
+  sampler.file = std::move(file);
+  return sampler;
 }
 
 ChosenSampler choose_written(const SamplerRequest& request, const Target& target,
@@ -143,7 +159,7 @@ ChosenSampler choose_written(const SamplerRequest& request, const Target& target
   const RecipeOptions options = recipe_options(request, target);
   const Schedule step_size = given_step_size(request);
   Dynamics dynamics = file_dynamics(file, {}, step_size.at(0));
-  ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}};
+  ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}, {}};
   // With a kinetic energy of its own, the momentum need not be N(0, T).
   if (!dynamics.kinetic) sampler.temperature = options.temperature;
   sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);

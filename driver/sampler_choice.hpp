@@ -22,6 +22,7 @@ struct ChosenSampler {
   std::optional<double> own_step_size;  // where the sampler brought it
   std::optional<SamplerFile> file;
   std::optional<TaskStatistics> statistics;  // of the task, where they were measured
+  std::vector<std::string> notes = {};       // for the user
   // What the mean of p^2 is when all is right; empty where the momentum has another law.
   std::optional<double> temperature;
 };
@@ -34,6 +35,7 @@ struct SamplerRequest {
   Start position;              // where the pilot run begins, too
   std::uint64_t seed = 0;
   int threads = 1;
+  std::int64_t memory_budget = 0;  // of the pilot run
 };
 
 // Throws a usage Error for a name or a setting that does not exist or is out of range, when there

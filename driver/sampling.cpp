@@ -16,11 +16,14 @@ struct Mean {
   double sum = 0;
   std::int64_t count = 0;
 
-  void add(const Tensor& values) {
+  // The rows of [rows, ...] from `first` on.
+  void add(const Tensor& values, std::int64_t first = 0) {
+    const std::int64_t skipped = first * (values.elements() / values.shape()[0]);
     dispatch(values.dtype(), [&](auto zero) {
-      for (auto x : values.values<decltype(zero)>()) sum += static_cast<double>(x);
+      for (auto x : values.values<decltype(zero)>().subspan(static_cast<std::size_t>(skipped)))
+        sum += static_cast<double>(x);
     });
-    count += values.elements();
+    count += values.elements() - skipped;
   }
   void add(const Mean& other) {
     sum += other.sum;
@@ -112,16 +115,16 @@ struct SamplingRun::Impl {
     needs_path = target.gaussian || options.thin % group != 0 || options.burn_in % group != 0;
     const std::vector<std::string> kept_statistics = scalar_statistics(step);
     for (const std::string& name : kept_statistics) statistics[name];
+    // Of no bytes at all there is no limit.
+    const std::int64_t chains_budget =
+        std::max<std::int64_t>(1, options.memory_budget - draws_need);
     chains = std::make_unique<Chains>(step, ChainsOptions{.chains = options.chains,
                                                           .steps_per_run = group,
                                                           .seed = options.seed,
                                                           .threads = options.threads,
                                                           .keep_path = needs_path,
-                                                          .statistics = kept_statistics});
-    if (chains->memory_bytes() + draws_need > options.memory_budget)
-      fail(ErrorKind::memory, "sample",
-           "the plan needs {} bytes and the draws {}, the budget is {}", chains->memory_bytes(),
-           draws_need, options.memory_budget);
+                                                          .statistics = kept_statistics,
+                                                          .memory_budget = chains_budget});
     data.bind(*chains);
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
@@ -161,7 +164,7 @@ struct SamplingRun::Impl {
       });
   }
 
-  void keep_statistics() {
+  void keep_statistics(std::int64_t before) {
     Mean now;
     now.add(chains->statistic("energy"));
     recent_energy.add(now);
@@ -169,10 +172,12 @@ struct SamplingRun::Impl {
     if (has_momentum) squares = mean_squares(chains->state("momentum"));
     for (const Mean& mean : squares) recent_temperature.add(mean);
     if (chains->step() <= options.burn_in) return;
-    energy.add(now);
+    // The first steps of a run may still be burn-in.
+    const std::int64_t first = std::max<std::int64_t>(0, options.burn_in - before);
+    energy.add(chains->statistic("energy"), first);
     for (std::size_t chain = 0; chain < squares.size(); ++chain)
       temperatures[chain].add(squares[chain]);
-    for (auto& [name, mean] : statistics) mean.add(chains->statistic(name));
+    for (auto& [name, mean] : statistics) mean.add(chains->statistic(name), first);
   }
 
   Metrics measure(double seconds) {
@@ -203,7 +208,7 @@ struct SamplingRun::Impl {
     for (const Mean& chain : temperatures) mean += chain.value() / count;
     for (const Mean& chain : temperatures) scatter += std::pow(chain.value() - mean, 2);
     result.temperature = mean;
-    if (temperatures.size() > 1)
+    if (temperatures.size() >= 4)
       result.temperature_error = std::sqrt(scatter / (count - 1) / count);
   }
 
@@ -242,7 +247,7 @@ SamplingResult SamplingRun::run(const RunCallbacks& callbacks) {
     const std::int64_t before = impl.chains->step();
     impl.chains->advance(options.step_size, impl.data.batch);
     impl.keep_draws(before);
-    impl.keep_statistics();
+    impl.keep_statistics(before);
     const double energy = impl.recent_energy.value();
     const std::optional<double> temperature =
         impl.has_momentum ? std::optional(impl.recent_temperature.value()) : std::nullopt;

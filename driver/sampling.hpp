@@ -50,9 +50,10 @@ struct SamplingResult {
   Tensor draws;            // [chains, kept, n]
   std::int64_t steps = 0;  // that were made
   double seconds = 0;
-  double energy = 0;                         // mean over chains and the steps after burn-in
-  std::optional<double> temperature;         // the same for p^2
-  double temperature_error = 0;              // its standard error, from the chains' own means
+  double energy = 0;                  // mean over chains and the steps after burn-in
+  std::optional<double> temperature;  // the same for p^2
+  // Its standard error, from the chains' own means; empty for chains too few to tell.
+  std::optional<double> temperature_error;
   std::map<std::string, double> statistics;  // of the sampler's own, such as acceptance
   std::optional<double> kl;
 };

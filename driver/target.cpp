@@ -35,18 +35,6 @@ Tensor as_float(const Shape& shape, std::span<const double> values) {
   return tensor;
 }
 
-// A data input with one of these names would get the sampler's own numbers.
-void check_names(const Energy& energy) {
-  static constexpr std::string_view taken[] = {
-      "position",  "momentum",   "thermostat",    "seed",           "step",     "batch",
-      "step_size", "step_sizes", "batches",       "energy",         "gradient", curl_weights,
-      "size",      "path",       task_statistics, diffusion_weights};
-  for (const std::string& name : energy.data())
-    if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
-      graph_error("energy",
-                  "the data input '{}' has a name that samplers use themselves; rename it", name);
-}
-
 // The rows that the graph is to be loaded for: those of a batch, or all.
 std::int64_t rows_of_step(const Graph& graph, const LoadedData& loaded, const DataSettings& data) {
   if (loaded.rows == 0) {
@@ -72,7 +60,7 @@ Target load_graph_target(const TargetSettings& settings, const DataSettings& dat
   options.report = &report;
   Graph graph = load_graph(settings.graph, options);
   // Whether there is anything to sample is known before data are read.
-  check_names(Energy(graph));
+  const Energy checked(graph);
   LoadedData loaded = load_data(graph, declared_sizes(settings.graph), data);
   std::vector<std::string> notes = report.warnings;
   notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
@@ -98,6 +86,17 @@ Target load_graph_target(const TargetSettings& settings, const DataSettings& dat
 
 }  // namespace
 
+std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets) {
+  std::vector<TargetSettings> all;
+  for (const TargetSettings& target : targets)
+    for (std::int64_t i = 0; i < target.count; ++i) {
+      all.push_back(target);
+      all.back().count = 1;
+      if (target.gaussian) all.back().gaussian->seed += static_cast<std::uint64_t>(i);
+    }
+  return all;
+}
+
 TaskData Target::task_data(std::uint64_t seed) const {
   TaskData task;
   task.bind = [tensors = data](Chains& chains) {
@@ -113,17 +112,31 @@ TaskData Target::task_data(std::uint64_t seed) const {
   return task;
 }
 
-Target load_target(const TargetSettings& target, const DataSettings& data) {
+Target load_target(const TargetSettings& target, const DataSettings& data,
+                   std::int64_t memory_budget) {
   if (!std::isfinite(target.gradient_noise) || target.gradient_noise < 0)
     fail(ErrorKind::usage, "sample", "the gradient noise is {}; expected 0 or more",
          target.gradient_noise);
   if (!target.gaussian) return load_graph_target(target, data);
   if (!data.files.empty() || data.batch)
     fail(ErrorKind::usage, "sample", "the target is a Gaussian, which has no data");
-  return make_gaussian_target(*target.gaussian, target.gradient_noise);
+  return make_gaussian_target(*target.gaussian, target.gradient_noise, memory_budget);
 }
 
-Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise) {
+TaskStatistics measure(const Target& target, const Pilot& pilot, const Start& position,
+                       std::uint64_t seed, int threads, std::int64_t memory_budget) {
+  return measure_task(target.energy, target.gradient, pilot, position, seed, target.task_data(seed),
+                      threads, memory_budget);
+}
+
+Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise,
+                            std::int64_t memory_budget) {
+  // Covariance, its factor and the precision in f64, and the precision in f32.
+  const std::int64_t bytes = settings.dimension * settings.dimension * (3 * 8 + 4);
+  if (bytes > memory_budget)
+    fail(ErrorKind::memory, "gaussian",
+         "the matrices of a Gaussian of dimension {} need {} bytes, the budget is {}",
+         settings.dimension, bytes, memory_budget);
   Gaussian gaussian = make_gaussian(settings);
   Target target{gaussian_energy(settings.dimension),
                 {gradient_noise, {}},

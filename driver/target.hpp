@@ -27,10 +27,19 @@ struct Target {
   TaskData task_data(std::uint64_t seed) const;
 };
 
+// Targets without counts: a Gaussian with a count stands for several, with seeds of their own.
+std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets);
+
 // An energy whose graph has other rows than its data is loaded for theirs; with a batch size below
 // the number of rows, for that size. Throws an Error for whatever does not fit together.
-Target load_target(const TargetSettings& target, const DataSettings& data);
-Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise);
+Target load_target(const TargetSettings& target, const DataSettings& data,
+                   std::int64_t memory_budget);
+Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise,
+                            std::int64_t memory_budget);
+
+// What a learned sampler has to know of the target, by its pilot run.
+TaskStatistics measure(const Target& target, const Pilot& pilot, const Start& position,
+                       std::uint64_t seed, int threads, std::int64_t memory_budget);
 
 // The law that the settings describe. A random covariance with a direction narrower than
 // `smallest_sd` is drawn again, with the next seed.

@@ -24,22 +24,17 @@ ExperimentFile training_experiment(const Arguments& arguments) {
     fail(ErrorKind::usage, "train", "{}: the experiment has no training {{ ... }}",
          arguments.positional()[0]);
   TrainingSettings& training = *experiment.training;
-  constexpr std::int64_t most = 1'000'000;
   if (arguments.has("seed")) training.seed = arguments.seed();
-  training.epochs = arguments.integer("epochs", training.epochs, 1, most);
-  training.chains = arguments.integer("chains", training.chains, 2, most);
+  training.epochs = arguments.integer("epochs", training.epochs, 1, ExperimentLimits::epochs);
+  training.chains = arguments.integer("chains", training.chains, 2, ExperimentLimits::chains);
+  if (training.in_chain && training.in_chain->chains > training.chains)
+    fail(ErrorKind::usage, "train", "--chains is {}, but in_chain of the experiment needs {}",
+         training.chains, training.in_chain->chains);
+  if (training.all_steps() > ExperimentLimits::steps)
+    fail(ErrorKind::usage, "train",
+         "--epochs is {}: with {} rollouts of {} steps each there would be more than {} steps",
+         training.epochs, training.rollouts, training.steps, ExperimentLimits::steps);
   return experiment;
-}
-
-// The targets one by one: a Gaussian with a count stands for several.
-std::vector<TargetSettings> all_targets(const ExperimentFile& experiment) {
-  std::vector<TargetSettings> targets;
-  for (const TargetSettings& given : experiment.targets)
-    for (std::int64_t i = 0; i < given.count; ++i) {
-      targets.push_back(given);
-      if (given.gaussian) targets.back().gaussian->seed += static_cast<std::uint64_t>(i);
-    }
-  return targets;
 }
 
 // So that the copy in the run's directory means the same files.
@@ -56,10 +51,11 @@ struct Curriculum {
 };
 
 // Tasks share one graph, so all targets must have one energy; Gaussians of a dimension do.
-Curriculum make_curriculum(const ExperimentFile& experiment, int threads, Output& output) {
-  const std::vector<TargetSettings> settings = all_targets(experiment);
+Curriculum make_curriculum(const ExperimentFile& experiment, int threads,
+                           std::int64_t memory_budget, Output& output) {
+  const std::vector<TargetSettings> settings = one_by_one(experiment.targets);
   if (settings.empty()) fail(ErrorKind::usage, "train", "the experiment has no targets");
-  Curriculum all{load_target(settings[0], experiment.data), {}};
+  Curriculum all{load_target(settings[0], experiment.data, memory_budget), {}};
   const TrainingSettings& training = *experiment.training;
   for (std::size_t i = 0; i < settings.size(); ++i) {
     const bool same = settings[i].gaussian && settings[0].gaussian &&
@@ -70,14 +66,15 @@ Curriculum make_curriculum(const ExperimentFile& experiment, int threads, Output
            "target {} differs from the first in more than its law: targets of one training are "
            "Gaussians of one dimension with one gradient noise, or a single graph",
            i + 1);
-    const Target target = i == 0 ? all.first : load_target(settings[i], experiment.data);
+    const Target target =
+        i == 0 ? all.first : load_target(settings[i], experiment.data, memory_budget);
     for (const std::string& note : target.notes) output.note(note);
-    const TaskData data = target.task_data(training.seed);
-    TrainingTask task{fmt::format("target {}", i + 1), {}, {}, data.batch};
+    TrainingTask task{
+        fmt::format("target {}", i + 1), {}, {}, target.task_data(training.seed).batch};
     for (const auto& [name, tensor] : target.data) task.data.emplace(name, tensor);
     if (training.start.needs_statistics())
-      task.statistics = measure_task(target.energy, target.gradient, training.start.pilot,
-                                     training.position, training.seed, data, threads);
+      task.statistics = measure(target, training.start.pilot, training.position, training.seed,
+                                threads, memory_budget);
     all.tasks.push_back(std::move(task));
   }
   return all;
@@ -97,11 +94,14 @@ TaskStatistics mean_statistics(const std::vector<TrainingTask>& tasks) {
 
 std::string to_json_line(const UpdateReport& report, double seconds) {
   const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; };
-  return fmt::format(
+  std::string line = fmt::format(
       "{{\"update\": {}, \"epoch\": {}, \"seconds\": {}, \"energy\": {}, \"curl\": {}, "
-      "\"diffusion\": {}, \"clamped\": {}}}\n",
+      "\"diffusion\": {}, \"clamped\": {}",
       report.update, report.epoch, number(seconds), number(report.mean_energy), number(report.curl),
       number(report.diffusion), number(report.clamped));
+  for (const auto& [name, loss] : report.losses)
+    line += fmt::format(", \"loss/{}\": {}", name, number(loss));
+  return line + "}\n";
 }
 
 // Times stay out of the record: the same training gives the same file.
@@ -147,20 +147,19 @@ void run_train(const Arguments& arguments, Output& output) {
   const ExperimentFile experiment = training_experiment(arguments);
   override_environment(output);
   const int threads = arguments.threads();
+  const std::int64_t budget = arguments.memory_budget();
   if (!arguments.has("out"))
     fail(ErrorKind::usage, "train", "--out DIR is missing: the sampler has to go somewhere");
   RunDirectory directory(arguments.text("out"), arguments.has("overwrite"));
-  directory.write("config.pbtxt", to_pbtxt(with_absolute_paths(experiment)));
-  const Curriculum curriculum = make_curriculum(experiment, threads, output);
+  const Curriculum curriculum = make_curriculum(experiment, threads, budget, output);
   MetaLearning learning(curriculum.first.energy, curriculum.first.gradient, *experiment.training,
-                        curriculum.tasks, threads);
-  if (learning.memory_bytes() > arguments.memory_budget())
-    fail(ErrorKind::memory, "train", "the training graph needs {} bytes, the budget is {}",
-         learning.memory_bytes(), arguments.memory_budget());
+                        curriculum.tasks, threads, budget);
+  directory.begin();
+  directory.write("config.pbtxt", to_pbtxt(with_absolute_paths(experiment)));
   if (arguments.has("save-graph")) save_graph(learning.graph(), arguments.text("save-graph"));
 
   const Interruption interruption;
-  UpdateReport report{};
+  UpdateReport report{.updates = learning.updates()};
   double seconds = 0;
   {
     Progress progress("train", "updates", learning.updates(), output.quiet);
@@ -173,6 +172,8 @@ void run_train(const Arguments& arguments, Output& output) {
                                     report.diffusion));
     }
   }
+  if (report.update == 0)
+    fail(ErrorKind::cancelled, "train", "stopped by a signal before the first update");
   const SamplerFile file = sampler_file(experiment, learning, curriculum.tasks, report);
   directory.write("sampler.pbtxt", to_pbtxt(file));
   print_summary(file, report, seconds, (directory.path() / "sampler.pbtxt").string(), arguments,

@@ -12,6 +12,10 @@ namespace graphs {
 
 namespace {
 
+constexpr Range from_one_to(std::int64_t most) {
+  return {.low = 1, .high = static_cast<double>(most)};
+}
+
 // Files that an experiment names are sought beside it.
 std::string beside(const std::filesystem::path& directory, const std::string& path) {
   return (directory / path).string();
@@ -26,7 +30,7 @@ template <class Io>
 void describe(const Io& io, GaussianSettings& gaussian) {
   io.required("dimension");
   io.exactly_one({"correlated", "diagonal", "covariance"});
-  io.value("dimension", gaussian.dimension, count);
+  io.value("dimension", gaussian.dimension, from_one_to(ExperimentLimits::dimension));
   io.value("mean", gaussian.mean);
   io.value("correlated", gaussian.correlated, positive);
   io.value("diagonal", gaussian.diagonal, positive);
@@ -36,9 +40,7 @@ void describe(const Io& io, GaussianSettings& gaussian) {
   if constexpr (Io::reading) {
     if (gaussian.covariance.empty()) return;
     const auto n = static_cast<std::size_t>(gaussian.dimension), found = gaussian.covariance.size();
-    // Divided, because the square of what a file says may be too large.
-    if (found / n != n || found % n != 0)
-      io.refuse("covariance", "has {} numbers, expected {} by {}", found, n, n);
+    if (found != n * n) io.refuse("covariance", "has {} numbers, expected {} by {}", found, n, n);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (gaussian.covariance[i * n + j] != gaussian.covariance[j * n + i])
@@ -59,7 +61,8 @@ void describe(const Io& io, TargetSettings& target, const std::filesystem::path&
     if (graph) target.graph = beside(directory, *graph);
   }
   io.value("gradient_noise", target.gradient_noise, not_negative);
-  if (Io::reading || target.count > 1) io.value("count", target.count, count);
+  if (Io::reading || target.count > 1)
+    io.value("count", target.count, from_one_to(ExperimentLimits::targets));
   if constexpr (Io::reading) {
     if (io.has("count") && graph) io.refuse("count", "is for Gaussians, which are drawn");
   }
@@ -173,8 +176,8 @@ void describe(const Io& io, ScheduleSettings& schedule) {
 
 template <class Io>
 void describe(const Io& io, RunSettings& run) {
-  io.value("chains", run.chains, count);
-  io.value("steps", run.steps, count);
+  io.value("chains", run.chains, from_one_to(ExperimentLimits::chains));
+  io.value("steps", run.steps, from_one_to(ExperimentLimits::steps));
   io.value("thin", run.thin, count);
   io.value("burn_in", run.burn_in, not_negative);
   io.value("seed", run.seed);
@@ -191,7 +194,7 @@ void describe(const Io& io, RunSettings& run) {
 
 template <class Io>
 void describe(const Io& io, TrainingSettings::CrossChain& loss) {
-  io.value("every", loss.every, count);
+  io.value("every", loss.every, from_one_to(ExperimentLimits::rollout_steps));
   io.value("ridge", loss.ridge, positive);
   io.value("weight", loss.weight, positive);
 }
@@ -199,7 +202,7 @@ void describe(const Io& io, TrainingSettings::CrossChain& loss) {
 template <class Io>
 void describe(const Io& io, TrainingSettings::InChain& loss) {
   io.value("from", loss.from, not_negative);
-  io.value("every", loss.every, count);
+  io.value("every", loss.every, from_one_to(ExperimentLimits::rollout_steps));
   io.value("chains", loss.chains, count);
   io.value("pooled", loss.pooled);
   io.value("ridge", loss.ridge, positive);
@@ -222,6 +225,14 @@ template <class Io>
 void check(const Io& io, const TrainingSettings& training) {
   if (!training.cross_chain && !training.in_chain)
     load_error(io.place(), "training has no loss: give cross_chain {{ }}, in_chain {{ }} or both");
+  if (training.all_steps() > ExperimentLimits::steps)
+    load_error(io.place(),
+               "training is {} epochs of {} rollouts of {} steps, expected at most {} steps",
+               training.epochs, training.rollouts, training.steps, ExperimentLimits::steps);
+  if (training.diffusion_start && *training.diffusion_start <= training.start.c)
+    io.refuse("diffusion_start",
+              "is {}, expected more than c of start, {}: what the network adds to c is positive",
+              *training.diffusion_start, training.start.c);
   if (!training.in_chain) return;
   const auto in_chain = io.entry("in_chain");
   if (training.in_chain->chains > training.chains)
@@ -238,15 +249,16 @@ void describe(const Io& io, TrainingSettings& training) {
   io.part("start", training.start, Weights::absent);
   io.value("curl_output", training.curl_output);
   io.value("diffusion_start", training.diffusion_start, positive);
-  io.value("epochs", training.epochs, count);
-  io.value("rollouts", training.rollouts, count);
-  io.value("steps", training.steps, count);
+  io.value("epochs", training.epochs, from_one_to(ExperimentLimits::epochs));
+  io.value("rollouts", training.rollouts, from_one_to(ExperimentLimits::rollouts));
+  io.value("steps", training.steps, from_one_to(ExperimentLimits::rollout_steps));
   io.value("truncate", training.truncate, not_negative);
   io.part("cross_chain", training.cross_chain);
   io.part("in_chain", training.in_chain);
   io.value("separate_updates", training.separate_updates);
   io.part("adam", training.adam);
-  io.value("chains", training.chains, count);
+  io.value("chains", training.chains,
+           Range{.low = 2, .high = static_cast<double>(ExperimentLimits::chains)});
   io.value("seed", training.seed);
   io.value("step_size", training.step_size, positive);
   io.part("position", training.position);

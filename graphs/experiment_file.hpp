@@ -22,6 +22,17 @@ namespace whorl {
 
 inline constexpr int experiment_format_version = 1;
 
+// What a run can be at most, by file or by flag. Steps are numbered by an i32; the other limits
+// only have to stop a slip of the pen before it asks for all memory.
+struct ExperimentLimits {
+  static constexpr std::int64_t chains = 1'000'000;
+  static constexpr std::int64_t steps = 2'147'483'647;  // of a run, or of a whole training
+  static constexpr std::int64_t dimension = 100'000;
+  static constexpr std::int64_t targets = 10'000;  // by one count
+  static constexpr std::int64_t epochs = 1'000'000, rollouts = 1'000'000;
+  static constexpr std::int64_t rollout_steps = 100'000;
+};
+
 struct GaussianSettings {
   std::int64_t dimension = 0;
   double mean = 0;
@@ -98,6 +109,8 @@ struct TrainingSettings {
   Start position{Start::Kind::normal, 0, 1}, momentum;
   bool through_gradient = false;
   double curl_decay = 0;
+
+  std::int64_t all_steps() const { return epochs * rollouts * steps; }
 };
 
 struct ExperimentFile {

@@ -57,14 +57,4 @@ Value in_chain_loss(std::span<const Snapshot> snapshots, Value chains, const Los
   return mean_of(losses);
 }
 
-Value mean_energy(std::span<const Snapshot> snapshots) {
-  check_some("mean_energy", snapshots);
-  std::vector<Value> energies;
-  for (const Snapshot& at : snapshots) {
-    if (!at.energy) graph_error("mean_energy", "snapshot {} has no energy", energies.size());
-    energies.push_back(mean(at.energy));
-  }
-  return mean_of(energies);
-}
-
 }  // namespace whorl

@@ -6,7 +6,7 @@
 //   (1/K) (grad U(x_j) + G_j)        for each point j
 //
 // and kl_surrogate = (1/K) sum_j < stop(grad U(x_j) + G_j), x_j > has exactly this gradient. Its
-// value has no meaning; mean_energy is the number to watch. Gradients of U must be exact ones,
+// value has no meaning. Gradients of U must be exact ones,
 // without the noise that a sampler may add, and no gradient flows through them.
 //
 // Thread safety: as for Graph::append.
@@ -21,9 +21,8 @@ namespace whorl {
 
 // The positions of all chains at one time, with what the model says of them.
 struct Snapshot {
-  Value position;     // [K,n]
-  Value gradient;     // [K,n], of U, exact
-  Value energy = {};  // [K], U itself; only mean_energy reads it
+  Value position;  // [K,n]
+  Value gradient;  // [K,n], of U, exact
 };
 
 struct LossOptions {
@@ -45,8 +44,5 @@ Value cross_chain_loss(std::span<const Snapshot> snapshots, const LossOptions& o
 // with indices of 0 .. K-1.
 Value in_chain_loss(std::span<const Snapshot> snapshots, Value chains,
                     const LossOptions& options = {});
-
-// The mean of U over all times and chains, a scalar.
-Value mean_energy(std::span<const Snapshot> snapshots);
 
 }  // namespace whorl

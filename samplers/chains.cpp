@@ -6,6 +6,7 @@
 
 #include "engine/evaluate.hpp"
 #include "engine/ops.hpp"
+#include "engine/plan.hpp"
 #include "engine/random.hpp"
 
 namespace whorl {
@@ -24,12 +25,12 @@ std::optional<std::int64_t> first_not_finite(const Tensor& tensor) {
                                       : search(tensor.values<double>());
 }
 
+}  // namespace
+
 Tensor seed_tensor(std::uint64_t seed) {
   return Tensor::of<std::int32_t>(
       {2}, {static_cast<std::int32_t>(seed & 0xffffffffu), static_cast<std::int32_t>(seed >> 32)});
 }
-
-}  // namespace
 
 void fill_start(const Start& start, const RandomCoordinates& coordinates, Tensor& values) {
   const std::int64_t chains = values.shape()[0], size = values.elements() / chains;
@@ -78,11 +79,13 @@ struct Chains::Impl {
     for (const std::string& name : kept) add_statistic(unrolled, name);
     if (options.keep_path) add_path(unrolled);
 
+    const auto plan = compile(graph);
+    check_budget(sampler, *plan);
+    executor = std::make_unique<Executor>(plan, ExecutorOptions{options.threads, false});
     for (std::size_t k = 0; k < sampler.state.size(); ++k) {
       const Type& type = graph.type(*graph.find(sampler.state[k].name));
       slots.push_back({sampler.state[k], Tensor(type), Tensor(type), start_stream(k)});
     }
-    executor = std::make_unique<Executor>(compile(graph), ExecutorOptions{options.threads, false});
     step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
     bind("seed", seed_tensor(options.seed));
     bind("step", step_number);
@@ -93,6 +96,17 @@ struct Chains::Impl {
       batches = Tensor(graph.type(*node));
       bind("batches", batches);
     }
+  }
+
+  void check_budget(const Step& sampler, const Plan& plan) const {
+    if (options.memory_budget == 0) return;
+    std::int64_t bytes = plan.memory_bytes(options.threads);
+    for (const StateVariable& variable : sampler.state)
+      bytes += 2 * graph.type(*graph.find(variable.name)).bytes();
+    if (bytes > options.memory_budget)
+      fail(ErrorKind::memory, "chains",
+           "plan and states of {} chains need {} bytes, the budget leaves {}", options.chains,
+           bytes, options.memory_budget);
   }
 
   void add_statistic(const Unrolled& unrolled, const std::string& name) {

@@ -27,6 +27,9 @@ constexpr std::uint32_t start_stream(std::size_t k) {
   return static_cast<std::uint32_t>(Streams::start + static_cast<std::int64_t>(k));
 }
 
+// A seed as the input `seed` of a step, i32[2].
+Tensor seed_tensor(std::uint64_t seed);
+
 struct ChainsOptions {
   std::int64_t chains = 1;
   std::int64_t steps_per_run = 1;
@@ -36,6 +39,9 @@ struct ChainsOptions {
   bool keep_path = false;
   // Statistics to keep beside the energy, by name.
   std::vector<std::string> statistics = {};
+  // The most bytes that plan and states may take; 0: no limit. More is a memory Error, before
+  // anything is allocated.
+  std::int64_t memory_budget = 0;
 };
 
 class Chains {

@@ -3,18 +3,11 @@
 #include <algorithm>
 
 #include "engine/ops.hpp"
+#include "engine/role.hpp"
 
 namespace whorl {
 
 namespace {
-
-bool is_parameter(const Graph& graph, NodeId input) {
-  const AttrList attributes = graph.attributes(input).list();
-  return std::any_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
-    const auto* text = std::get_if<std::string>(&attribute.second);
-    return attribute.first == "role" && text != nullptr && *text == "parameter";
-  });
-}
 
 // "U", or "prior" and "likelihood".
 void check_outputs(const Graph& graph, double likelihood_scale) {

@@ -68,7 +68,7 @@ TaskStatistics run_pilot(Chains& chains, const Pilot& pilot, double injected_noi
 
 TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
                             const Pilot& pilot, const Start& start, std::uint64_t seed,
-                            const TaskData& data, int threads) {
+                            const TaskData& data, int threads, std::int64_t memory_budget) {
   check(pilot);
   RecipeOptions options;
   options.gradient = gradient;
@@ -77,7 +77,8 @@ TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient
                  .steps_per_run = steps_per_run(pilot.chains * energy.size(), pilot.steps),
                  .seed = seed ^ pilot_seed,
                  .threads = threads,
-                 .statistics = {"gradient"}});
+                 .statistics = {"gradient"},
+                 .memory_budget = memory_budget});
   if (data.bind) data.bind(chains);
   chains.start("position", start);
   try {

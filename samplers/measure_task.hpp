@@ -25,11 +25,14 @@ struct TaskData {
 //   energy_mean, energy_sd   of U, as every step saw it
 //   momentum_rms             sqrt(mean p^2)
 //   gradient_rms             sqrt(mean g^2 + injected_noise^2), g with its minibatch noise
-// The positions begin at `start`. The pilot's random numbers are not those of a run with the same
-// seed. Throws a numeric Error when the pilot diverges or its energy does not vary, a usage Error
-// for a pilot without chains, with fewer than 2 steps or with a step size that is not positive.
+// The positions begin at `start`. The pilot's noise is not that of a run with the same seed;
+// its minibatches are what `data` gives, usually those of the run's first steps. Throws a numeric
+// Error when the pilot diverges or its energy does not vary, a usage Error for a pilot without
+// chains, with fewer than 2 steps or with a step size that is not positive, a memory Error when the
+// pilot needs more than the budget (0: no limit).
 TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
                             const Pilot& pilot, const Start& start, std::uint64_t seed,
-                            const TaskData& data = {}, int threads = 1);
+                            const TaskData& data = {}, int threads = 1,
+                            std::int64_t memory_budget = 0);
 
 }  // namespace whorl

@@ -11,7 +11,7 @@ namespace {
 Value clip_factor(const std::vector<Value>& gradients, double limit) {
   Value squares;
   for (Value g : gradients) squares = squares ? squares + sum(square(g)) : sum(square(g));
-  // The least normal number keeps 0/0 away; a gradient of zero is left as it is.
+  // 1e-30, far below any |g|^2 that matters, keeps 0/0 away; a gradient of zero is left as it is.
   return minimum(fill_like(squares, 1), limit * rsqrt(squares + 1e-30));
 }
 

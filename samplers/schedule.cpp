@@ -47,18 +47,11 @@ Schedule Schedule::polynomial(double a, double b, double gamma) {
   return Schedule(Polynomial{a, b, gamma});
 }
 
-Schedule Schedule::cyclical(std::int64_t period, double high, double exploration) {
+Schedule Schedule::cyclical(std::int64_t period, double high) {
   if (period < 1)
     fail(ErrorKind::usage, "schedule", "the period of a cycle must be positive: {}", period);
   check_size(high);
-  if (!(exploration >= 0 && exploration < 1))
-    fail(ErrorKind::usage, "schedule", "the exploration must be a part of a cycle in [0, 1): {}",
-         exploration);
-  return Schedule(Cyclical{period, high, exploration});
-}
-
-double Schedule::Cyclical::progress(std::int64_t step) const {
-  return static_cast<double>(step % period) / static_cast<double>(period);
+  return Schedule(Cyclical{period, high});
 }
 
 double Schedule::at(std::int64_t step) const {
@@ -74,7 +67,9 @@ double Schedule::at(std::int64_t step) const {
                  },
                  // (1 + cos x)/2 = sin^2((pi - x)/2), which does not vanish at the end of a cycle.
                  [&](const Cyclical& rule) {
-                   const double root = std::sin(std::numbers::pi / 2 * (1 - rule.progress(step)));
+                   const double progress =
+                       static_cast<double>(step % rule.period) / static_cast<double>(rule.period);
+                   const double root = std::sin(std::numbers::pi / 2 * (1 - progress));
                    return rule.high * root * root;
                  }},
       rule_);
@@ -86,11 +81,6 @@ double Schedule::largest() const {
   return std::max_element(phases->begin(), phases->end(),
                           [](const Phase& a, const Phase& b) { return a.value < b.value; })
       ->value;
-}
-
-bool Schedule::keeps(std::int64_t step) const {
-  const auto* rule = std::get_if<Cyclical>(&rule_);
-  return rule == nullptr || rule->progress(step) >= rule->exploration;
 }
 
 }  // namespace whorl

@@ -26,15 +26,11 @@ class Schedule {
   static Schedule constant(double value);
   static Schedule phases(std::vector<Phase> phases);  // the first one from step 0
   static Schedule polynomial(double a, double b, double gamma);
-  // The first part of every cycle, `exploration` of it, looks for another mode: its draws are not
-  // meant to be kept.
-  static Schedule cyclical(std::int64_t period, double high, double exploration = 0);
+  static Schedule cyclical(std::int64_t period, double high);
 
   double at(std::int64_t step) const;
   // The largest step size of all steps.
   double largest() const;
-  // Whether the draw of a step is to be kept; false in the exploration of a cycle.
-  bool keeps(std::int64_t step) const;
 
  private:
   struct Polynomial {
@@ -42,9 +38,7 @@ class Schedule {
   };
   struct Cyclical {
     std::int64_t period;
-    double high, exploration;
-
-    double progress(std::int64_t step) const;  // in [0, 1)
+    double high;
   };
   using Rule = std::variant<std::vector<Phase>, Polynomial, Cyclical>;
 

@@ -11,11 +11,11 @@ namespace whorl {
 namespace {
 
 // An input of the energy with such a name would be taken for the step's own.
-void check_names(const Energy& energy) {
-  for (const std::string& name : energy.data())
-    for (std::string_view own : {"position", "seed", "step", "step_size", "batch"})
-      if (name == own)
-        graph_error("step", "the energy's input '{}' has a name that the step uses itself", name);
+void check_name(const Energy& energy, std::string_view own) {
+  const std::vector<std::string> data = energy.data();
+  if (std::find(data.begin(), data.end(), own) != data.end())
+    graph_error("energy", "the data input '{}' has a name that the sampler uses itself; rename it",
+                own);
 }
 
 void check_minibatch(const Energy& energy, const Minibatch& minibatch) {
@@ -54,7 +54,9 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
       target_(energy),
       dtype_(energy.dtype()),
       size_(energy.size()) {
-  check_names(energy);
+  // The last two are inputs of many steps, see unroll().
+  for (std::string_view own : {"seed", "step", "step_size", "batch", "step_sizes", "batches"})
+    check_name(energy, own);
   position_ = state("position", vector());
   seed_ = input(*graph_, "seed", {DType::i32, {2}});
   step_ = input(*graph_, "step", {DType::i32, {}});
@@ -88,12 +90,14 @@ std::pair<Value, Value> StepBuilder::energy_at(Value position) {
 }
 
 Value StepBuilder::state(std::string name, const Type& type, const Start& start) {
+  check_name(target_, name);
   const Value value = input(*graph_, name, type, "parameter");
   state_.push_back({std::move(name), type, start});
   return value;
 }
 
 Value StepBuilder::parameter(std::string name, const Tensor& value) {
+  check_name(target_, name);
   if (const auto there = graph_->find(name)) return graph_->value(*there);
   const Value node = input(*graph_, name, value.type());
   parameters_.push_back({std::move(name), value});

@@ -156,8 +156,16 @@ template <class Io>
 void describe(const Io& io, Pilot& pilot) {
   io.value("step_size", pilot.step_size, positive);
   io.value("friction", pilot.friction, positive);
-  io.value("chains", pilot.chains, count);
-  io.value("steps", pilot.steps, Range{.low = 2});  // its second half is measured
+  io.value("chains", pilot.chains, Range{.low = 1, .high = 10'000});
+  // Its second half is measured.
+  io.value("steps", pilot.steps, Range{.low = 2, .high = 10'000'000, .below = true});
+  if constexpr (Io::reading) {
+    if (pilot.step_size * pilot.friction >= 2)
+      load_error(io.place(),
+                 "the pilot's step size {} times its friction {} is not below 2, so its momentum "
+                 "would grow",
+                 pilot.step_size, pilot.friction);
+  }
 }
 
 template <class Io>

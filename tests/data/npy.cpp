@@ -57,6 +57,12 @@ void check_values(const Tensor& tensor, const Shape& shape, std::initializer_lis
 
 BOOST_FIXTURE_TEST_SUITE(npy, Fixture)
 
+BOOST_AUTO_TEST_CASE(a_shape_is_known_without_the_elements) {
+  const std::string path = write("x.npy", file_of(header("<f4", "(3, 1000000)"), ""));
+  BOOST_TEST(to_string(npy_shape(path)) == to_string(Shape{3, 1000000}));
+  BOOST_TEST(error_of([&] { load_npy(path); }).find("it is too short") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(every_supported_element_type_becomes_one_of_ours) {
   check_values<float>(load(file_of(header("<f4", "(2,)"), bytes_of({1.5f, -2.0f}))), {2},
                       {1.5f, -2.0f});

@@ -329,6 +329,40 @@ BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
                       all.at((chain * 120 + 13 + 7 * (draw + 1) - 1) * 3 + i));
 }
 
+// Steps are made in groups; here the last group of 20 has 19 steps of burn-in.
+BOOST_AUTO_TEST_CASE(means_leave_out_burn_in_to_the_step) {
+  directory.write("plain.pbtxt", R"(
+format_version: 1
+inputs { name: "w" type: "f32[2]" role: "parameter" }
+nodes { name: "w2" op: "square" inputs: ["w"] }
+nodes { name: "U" op: "sum" inputs: ["w2"] }
+outputs { name: "U" }
+)");
+  const std::string words = "sample plain.pbtxt --step-size 0.1 --chains 3 --steps 120 ";
+  must(words + "--burn-in 0 --out all");
+  const Tensor draws = npy("all/draws/w.npy");
+  double expected = 0;
+  for (std::int64_t chain = 0; chain < 3; ++chain)
+    for (std::int64_t i = 0; i < 2; ++i)
+      expected += std::pow(draws.at((chain * 120 + 118) * 2 + i), 2) / 3;
+  const double found = json(words + "--burn-in 119").get<double>("energy");
+  BOOST_TEST(std::abs(found - expected) < 1e-6 * expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_learned_sampler_that_may_be_unstable_gets_a_note) {
+  std::string text = disguised_sghmc;
+  text.replace(text.find("transform: \"square\""), 19, "transform: \"square\" low: 0 high: 200");
+  directory.write("bounded.pbtxt", text);
+  const std::string words = "sample linear.pbtxt --sampler bounded.pbtxt --steps 20" + data;
+  const Outcome noted = (*this)(words + " --step-size 0.02");
+  BOOST_TEST(noted.code == 0);
+  BOOST_TEST(
+      noted.err ==
+      "note: step size 0.02 times the sampler's largest D, 200, is not below 2: the momentum "
+      "would grow wherever D is that large\n");
+  BOOST_TEST((*this)(words + " --step-size 0.009").err == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_run_can_be_repeated_from_what_it_left) {
   const std::string words =
       "sample linear.pbtxt --step-size phases:0=0.02,50=0.01 --steps 200"
@@ -359,6 +393,15 @@ BOOST_AUTO_TEST_CASE(what_is_printed_tells_the_table_and_the_warnings) {
   const std::string hot =
       must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 16" + data);
   BOOST_TEST(hot.find("\nwarning: the kinetic temperature is ") != std::string::npos);
+  // One chain cannot tell how well it knows its temperature.
+  BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --gradient-noise 10 --chains 1" + data)
+                 .find("the kinetic temperature is ") == std::string::npos);
+  BOOST_TEST(must("sample gaussian.pbtxt --steps 8")
+                 .find("\nESS of the whole vector: not known: too few draws\n") !=
+             std::string::npos);
+  BOOST_TEST(must("sample gaussian.pbtxt --steps 60 --step-size 1e-4")
+                 .find(" a chain, or less: correlations last beyond lag 20\n") !=
+             std::string::npos);
   BOOST_TEST(must("sample linear.pbtxt --step-size 0.02 --steps 5 --burn-in 2" + data)
                  .find("warning: R-hat and ESS need at least 4 draws a chain, there are 3\n") !=
              std::string::npos);

@@ -1,5 +1,10 @@
 // What can be wrong with a call of whorl sample, and the exact sentence and exit code for it.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 
 #include "program.hpp"
 
@@ -71,9 +76,21 @@ BOOST_AUTO_TEST_CASE(targets) {
                   "inputs { name: \"w\" type: \"f32[]\" role: \"parameter\" } "
                   "nodes { name: \"u\" op: \"mul\" inputs: [\"w\", \"momentum\"] } "
                   "outputs { name: \"u\" }");
-  BOOST_TEST(error("sample reserved.pbtxt --step-size 1") ==
-             "3: [energy] the data input 'momentum' has a name that samplers use themselves; "
+  npy("one.npy", Tensor::scalar(1.0f));
+  BOOST_TEST(error("sample reserved.pbtxt --step-size 1 --data momentum=one.npy") ==
+             "3: [energy] the data input 'momentum' has a name that the sampler uses itself; "
              "rename it");
+  BOOST_TEST((*this)("sample reserved.pbtxt --sampler sgld --step-size 0.01 --steps 20 "
+                     "--data momentum=one.npy")
+                 .code == 0);
+  directory.write("count.pbtxt",
+                  "format_version: 1 inputs { name: \"count\" type: \"f32[]\" } "
+                  "inputs { name: \"w\" type: \"f32[]\" role: \"parameter\" } "
+                  "nodes { name: \"u\" op: \"mul\" inputs: [\"w\", \"count\"] } "
+                  "outputs { name: \"u\" }");
+  BOOST_TEST(error("sample count.pbtxt --sampler adam --step-size 1 --data count=one.npy") ==
+             "3: [energy] the data input 'count' has a name that the sampler uses itself; rename "
+             "it");
 }
 
 BOOST_AUTO_TEST_CASE(run_settings) {
@@ -96,7 +113,7 @@ BOOST_AUTO_TEST_CASE(run_settings) {
   BOOST_TEST(error(call + "--step-size -0.1").starts_with("2: [schedule] "));
   const std::string small = call + "--step-size 0.1 ";
   BOOST_TEST(error(small + "--chains 0") ==
-             "2: [sample] --chains is out of range: 0; expected 1 to 2147483647");
+             "2: [sample] --chains is out of range: 0; expected 1 to 1000000");
   BOOST_TEST(error(small + "--steps 0") ==
              "2: [sample] --steps is out of range: 0; expected 1 to 2147483647");
   BOOST_TEST(error(small + "--steps 10 --burn-in 10") ==
@@ -182,6 +199,22 @@ BOOST_AUTO_TEST_CASE(directories_and_memory) {
   BOOST_TEST(error(call + "--chains 1000 --memory-budget 100K") ==
              "8: [sample] 50 draws of 1000 chains with 2 numbers each need 400000 bytes, the "
              "budget is 102400; a larger --thin keeps fewer");
+  BOOST_TEST(error(call + "--chains 1000 --memory-budget 400K")
+                 .starts_with("8: [chains] plan and states of 1000 chains need "));
+  // What fails before it begins leaves nothing behind, and nothing out.
+  BOOST_TEST(error(call + "--sampler none.pbtxt --out new").starts_with("6: "));
+  BOOST_TEST(!std::filesystem::exists(directory / "new"));
+  BOOST_TEST((*this)(call + "--out old").code == 0);
+  BOOST_TEST(error(call + "--sampler none.pbtxt --out old --overwrite").starts_with("6: "));
+  BOOST_TEST(!directory.read("old/draws/w.npy").empty());
+  // The directory is tried before anything is read.
+  BOOST_TEST(error(call + "--sampler none.pbtxt --out old").starts_with("2: [run] --out old: "));
+  const int lock = ::open((directory / "old").c_str(), O_RDONLY | O_DIRECTORY);
+  BOOST_TEST(::flock(lock, LOCK_EX | LOCK_NB) == 0);
+  BOOST_TEST(error(call + "--out old --overwrite") ==
+             "2: [run] --out old: another run is writing to this directory");
+  ::close(lock);
+  BOOST_TEST((*this)(call + "--out old --overwrite").code == 0);
   // Only what an earlier run left is replaced.
   directory.write("notes.txt", "mine");
   BOOST_TEST((*this)(call + "--out . --overwrite").code == 0);

@@ -1,4 +1,5 @@
 // whorl train from end to end, through the program.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
@@ -97,6 +98,11 @@ BOOST_AUTO_TEST_CASE(a_sampler_is_learned_proven_and_used) {
   for (const char* name : {"g/sampler.pbtxt", "g/config.pbtxt", "g/metrics.jsonl"})
     BOOST_TEST(std::filesystem::exists(directory / name), name);
 
+  const std::string metrics = directory.read("g/metrics.jsonl");
+  BOOST_TEST(std::count(metrics.begin(), metrics.end(), '\n') == 8);
+  for (const char* field : {"\"energy\": ", "\"loss/cross_chain\": ", "\"loss/in_chain\": "})
+    BOOST_TEST(metrics.find(field) != std::string::npos, field);
+
   const Outcome proven = (*this)("check --sampler g/sampler.pbtxt");
   BOOST_TEST(proven.code == 0, proven.out + proven.err);
   BOOST_TEST(proven.out.find("learned sampler, proven right") != std::string::npos);
@@ -161,6 +167,12 @@ BOOST_AUTO_TEST_CASE(mistakes_are_one_sentence) {
                   "correlated: 1 } }\n");
   BOOST_TEST(error("train none.pbtxt --out g") ==
              "2: [train] none.pbtxt: the experiment has no training { ... }");
+  BOOST_TEST(error("train t.pbtxt --out g --chains 2") ==
+             "2: [train] --chains is 2, but in_chain of the experiment needs 3");
+  directory.write("long.pbtxt", replaced(small_training, "rollouts: 2", "rollouts: 1000"));
+  BOOST_TEST(error("train long.pbtxt --out g --epochs 1000000") ==
+             "2: [train] --epochs is 1000000: with 1000 rollouts of 12 steps each there would be "
+             "more than 2147483647 steps");
   directory.write("mixed.pbtxt",
                   replaced(small_training, "training {",
                            "targets { gaussian { dimension: 4 correlated: 1 } gradient_noise: 1 }\n"
@@ -175,10 +187,27 @@ BOOST_AUTO_TEST_CASE(mistakes_are_one_sentence) {
              wild);
   directory.write("small.pbtxt",
                   replaced(small_training, "diffusion_start: 0.5", "diffusion_start: 0.01"));
-  BOOST_TEST(error("train small.pbtxt --out s") == "2: [train] D cannot begin at 0.01: c is 0.05");
+  BOOST_TEST(error("train small.pbtxt --out s") ==
+             "3: [load] small.pbtxt:26: training.diffusion_start is 0.01, expected more than c of "
+             "start, 0.05: what the network adds to c is positive");
+  directory.write("scale.pbtxt",
+                  replaced(small_training, "\"softplus\" low: 0", "\"softplus\" scale: 0 low: 0"));
+  BOOST_TEST(error("train scale.pbtxt --out s") ==
+             "2: [train] D cannot begin at 0.5: beside c, 0.05, the network would have to give inf "
+             "before its scale of 0, and its transform cannot");
+  directory.write("steps.pbtxt", replaced(small_training, "steps: 12", "steps: 100000"));
+  const std::string steps = error("train steps.pbtxt --out n");
+  BOOST_TEST(steps.starts_with("8: [train] a roll-out of 100000 steps with "), steps);
+  BOOST_TEST(steps.ends_with(" nodes, expected at most 1000000; fewer steps may help"), steps);
+  directory.write("wide.pbtxt", replaced(small_training, "dimension: 3", "dimension: 100000"));
+  BOOST_TEST(
+      error("train wide.pbtxt --out n --memory-budget 1G") ==
+      "8: [gaussian] the matrices of a Gaussian of dimension 100000 need 280000000000 bytes, "
+      "the budget is 1073741824");
   BOOST_TEST(error("train t.pbtxt --out o --memory-budget 1K")
-                 .find("8: [train] the training graph "
-                       "needs ") == 0);
+                 .starts_with("8: [chains] plan and states of 8 chains need "));
+  BOOST_TEST(error("train t.pbtxt --out o --memory-budget 64K")
+                 .starts_with("8: [train] the training graph needs "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,7 +36,7 @@ struct Rollout {
   Rollout() {
     for (int t = 0; t < given::steps; ++t) {
       step(t);
-      after.push_back({position, slope(position), energy(position)});
+      after.push_back({position, slope(position)});
     }
   }
 

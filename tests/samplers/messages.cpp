@@ -96,8 +96,9 @@ BOOST_AUTO_TEST_CASE(data_have_names_of_their_own) {
   const Value centre = input(graph, "position", vec);
   graph.add_output("U", sum(square(x - centre)).id);
   const Energy energy(std::move(graph));
-  BOOST_TEST(error_text([&] { StepBuilder(energy, {}); }) ==
-             "[step] the energy's input 'position' has a name that the step uses itself");
+  BOOST_TEST(
+      error_text([&] { StepBuilder(energy, {}); }) ==
+      "[energy] the data input 'position' has a name that the sampler uses itself; rename it");
 }
 
 BOOST_AUTO_TEST_CASE(a_minibatch_fits_the_energy) {

@@ -18,7 +18,6 @@ BOOST_AUTO_TEST_CASE(a_constant_stays) {
   BOOST_TEST(schedule.at(0) == 0.25);
   BOOST_TEST(schedule.at(std::int64_t{1} << 40) == 0.25);
   BOOST_TEST(schedule.largest() == 0.25);
-  BOOST_TEST(schedule.keeps(0));
 }
 
 BOOST_AUTO_TEST_CASE(a_phase_holds_until_the_next_begins) {
@@ -37,11 +36,10 @@ BOOST_AUTO_TEST_CASE(a_polynomial_decays) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cycle_falls_as_a_cosine_and_begins_again) {
-  const Schedule schedule = Schedule::cyclical(8, 2, 0.25);
+  const Schedule schedule = Schedule::cyclical(8, 2);
   for (std::int64_t t = 0; t < 24; ++t) {
     const double part = static_cast<double>(t % 8) / 8;
     BOOST_TEST(std::abs(schedule.at(t) - (1 + std::cos(std::numbers::pi * part))) < 1e-15);
-    BOOST_TEST(schedule.keeps(t) == (t % 8 >= 2));
   }
   BOOST_TEST(schedule.largest() == 2);
   const std::int64_t period = 1'000'000'000;
@@ -77,13 +75,11 @@ BOOST_AUTO_TEST_CASE(numbers_that_make_no_step_are_refused) {
   BOOST_TEST(polynomial(1e300, 1e-300, 1) ==
              "[schedule] a step size must be positive and finite: inf");
 
-  const auto cyclical = [](std::int64_t period, double high, double exploration) {
-    return error_text([=] { Schedule::cyclical(period, high, exploration); });
+  const auto cyclical = [](std::int64_t period, double high) {
+    return error_text([=] { Schedule::cyclical(period, high); });
   };
-  BOOST_TEST(cyclical(0, 1, 0) == "[schedule] the period of a cycle must be positive: 0");
-  BOOST_TEST(cyclical(5, nan, 0) == "[schedule] a step size must be positive and finite: nan");
-  BOOST_TEST(cyclical(5, 1, 1) ==
-             "[schedule] the exploration must be a part of a cycle in [0, 1): 1");
+  BOOST_TEST(cyclical(0, 1) == "[schedule] the period of a cycle must be positive: 0");
+  BOOST_TEST(cyclical(5, nan) == "[schedule] a step size must be positive and finite: nan");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
