@@ -187,7 +187,9 @@ Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha
   const Value f_q = curl_part(step, sampler, inputs);
   const Value q = curl_of(sampler, f_q);
   const Value sum = unbounded_diffusion(sampler, alpha, q, diffusion_part(step, sampler, inputs));
-  const Value d = bounded(sampler.diffusion, sum);
+  Value d = bounded(sampler.diffusion, sum);
+  // By abs it is seen that D stays non-negative.
+  if (sampler.step_size_times_gradient_rms > 0) d = minimum(d, 1 / abs(step.step_size()));
   if (!step.has_statistic("curl")) {
     step.statistic("curl", mean(q));
     step.statistic("diffusion", mean(d));
