@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "driver/sampler_choice.hpp"
+#include "driver/target.hpp"
 #include "engine/error.hpp"
 
 namespace whorl::driver {
@@ -65,13 +66,14 @@ ScheduleSettings parse_phases(std::string_view option, std::string_view text) {
 }
 
 void take_target(const Arguments& arguments, ExperimentFile& experiment) {
-  const std::int64_t count = static_cast<std::int64_t>(experiment.targets.size());
+  const std::vector<TargetSettings> targets = all_targets(experiment);
+  const auto count = static_cast<std::int64_t>(targets.size());
   if (count > 1 && !arguments.has("target"))
     fail(ErrorKind::usage, "sample", "the experiment has {} targets; choose one with --target N",
          count);
   if (count == 0) fail(ErrorKind::usage, "sample", "the experiment has no target");
   const std::int64_t chosen = arguments.integer("target", 1, 1, count);
-  experiment.targets = {experiment.targets[static_cast<std::size_t>(chosen - 1)]};
+  experiment.targets = {targets[static_cast<std::size_t>(chosen - 1)]};
   if (arguments.has("gradient-noise"))
     experiment.targets[0].gradient_noise =
         parse_number("--gradient-noise", arguments.text("gradient-noise"));

@@ -113,6 +113,17 @@ TaskData Target::task_data(std::uint64_t seed) const {
   return task;
 }
 
+std::vector<TargetSettings> all_targets(const ExperimentFile& experiment) {
+  std::vector<TargetSettings> targets;
+  for (const TargetSettings& given : experiment.targets)
+    for (std::int64_t i = 0; i < given.count; ++i) {
+      targets.push_back(given);
+      targets.back().count = 1;
+      if (given.gaussian) targets.back().gaussian->seed += static_cast<std::uint64_t>(i);
+    }
+  return targets;
+}
+
 Target load_target(const TargetSettings& target, const DataSettings& data) {
   if (!std::isfinite(target.gradient_noise) || target.gradient_noise < 0)
     fail(ErrorKind::usage, "sample", "the gradient noise is {}; expected 0 or more",

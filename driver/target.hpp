@@ -27,6 +27,9 @@ struct Target {
   TaskData task_data(std::uint64_t seed) const;
 };
 
+// The targets of an experiment one by one: a Gaussian with a count stands for several.
+std::vector<TargetSettings> all_targets(const ExperimentFile& experiment);
+
 // An energy whose graph has other rows than its data is loaded for theirs; with a batch size below
 // the number of rows, for that size. Throws an Error for whatever does not fit together.
 Target load_target(const TargetSettings& target, const DataSettings& data);

@@ -30,17 +30,6 @@ ExperimentFile training_experiment(const Arguments& arguments) {
   return experiment;
 }
 
-// The targets one by one: a Gaussian with a count stands for several.
-std::vector<TargetSettings> all_targets(const ExperimentFile& experiment) {
-  std::vector<TargetSettings> targets;
-  for (const TargetSettings& given : experiment.targets)
-    for (std::int64_t i = 0; i < given.count; ++i) {
-      targets.push_back(given);
-      if (given.gaussian) targets.back().gaussian->seed += static_cast<std::uint64_t>(i);
-    }
-  return targets;
-}
-
 struct Curriculum {
   Target first;  // its energy serves all of them
   std::vector<TrainingTask> tasks;

@@ -253,6 +253,21 @@ BOOST_AUTO_TEST_CASE(a_gaussian_is_measured_against_its_exact_law) {
   BOOST_TEST(count == 20);
 }
 
+BOOST_AUTO_TEST_CASE(a_count_of_gaussians_is_so_many_targets) {
+  const auto with = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  directory.write("several.pbtxt", with(gaussian_experiment, "smallest_sd: 0.3 }", "} count: 3"));
+  directory.write("third.pbtxt",
+                  with(with(gaussian_experiment, "smallest_sd: 0.3", ""), "seed: 4", "seed: 6"));
+  const Json several = json("sample several.pbtxt --target 3 --steps 100 --out several");
+  json("sample third.pbtxt --steps 100 --out third");
+  BOOST_TEST(
+      (directory.read("several/draws/theta.npy") == directory.read("third/draws/theta.npy")));
+  BOOST_TEST(directory.read("several/config.pbtxt") == directory.read("third/config.pbtxt"));
+  BOOST_TEST(several.get<double>("step_size") == 0.1);
+}
+
 BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {
   for (const std::string& words : {"linear.pbtxt --step-size 0.02 --steps 300 --batch 7" + data,
                                    std::string("gaussian.pbtxt --steps 300")}) {
