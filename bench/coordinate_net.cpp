@@ -158,13 +158,24 @@ int main() {
   const OpDef& gradient = *find_op("coordinate_net_weights_gradient");
   const Tensor u = normals({chains, 1}, 1), p = normals({chains, dims}, 2);
   const Tensor dy = normals({3, chains, dims}, 3);
+  const auto part = [](const Tensor& all, std::int64_t m) {
+    Tensor one({DType::f32, all.shape().without_front()});
+    std::copy_n(all.data<float>() + m * one.elements(), one.elements(), one.data<float>());
+    return one;
+  };
+  // What the gradient reads: weights, inputs, and the adjoints of the three outputs.
+  const auto with_adjoints = [&](std::vector<Tensor> in, const Tensor& all) {
+    for (std::int64_t m = 0; m < 3; ++m) in.push_back(part(all, m));
+    return in;
+  };
   const Tensor weights = normals({coordinate_net_weights(2, {hidden})}, 4);
   Tensor wide_u({DType::f32, {chains, dims}});
   for (std::int64_t i = 0; i < n; ++i) wide_u.data<float>()[i] = u.data<float>()[i / dims];
 
   Prepared hot(forward, {weights, u, p}, net_attributes(forward, "relu", {hidden}));
   Prepared wide(forward, {weights, wide_u, p}, net_attributes(forward, "relu", {hidden}));
-  Prepared back(gradient, {weights, dy, u, p}, net_attributes(gradient, "relu", {hidden}));
+  Prepared back(gradient, with_adjoints({weights, u, p}, dy),
+                net_attributes(gradient, "relu", {hidden}));
   std::vector<float> y(3 * n);
   std::vector<double> sums(4 * hidden + 1);
   const float *w = weights.data<float>(), *pu = u.data<float>(), *pp = p.data<float>();
@@ -187,7 +198,8 @@ int main() {
          {std::vector<std::int64_t>{10}, {40}, {10, 10}, {40, 40}}) {
       const Tensor all = normals({coordinate_net_weights(2, widths)}, 5);
       Prepared one(forward, {all, u1, p1}, net_attributes(forward, activation, widths));
-      Prepared two(gradient, {all, dy1, u1, p1}, net_attributes(gradient, activation, widths));
+      Prepared two(gradient, with_adjoints({all, u1, p1}, dy1),
+                   net_attributes(gradient, activation, widths));
       const std::string name =
           fmt::format("{}, {} of {} units", activation,
                       widths.size() == 1 ? "one layer" : "two layers", widths[0]);
@@ -200,7 +212,8 @@ int main() {
   for (const std::int64_t width : {10, 40}) {
     const Tensor all = normals({coordinate_net_weights(2, {width})}, 5);
     Prepared one(forward, {all, u2, p2}, net_attributes(forward, "relu", {width}));
-    Prepared two(gradient, {all, dy2, u2, p2}, net_attributes(gradient, "relu", {width}));
+    Prepared two(gradient, with_adjoints({all, u2, p2}, dy2),
+                 net_attributes(gradient, "relu", {width}));
     report(fmt::format("{} units", width), best(1000, [&] { one.run(); }), 1000);
     report(fmt::format("{} units, by the weights", width), best(1000, [&] { two.run(); }), 1000);
   }

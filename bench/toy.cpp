@@ -89,7 +89,6 @@ double training(int threads) {
   const Step step = step_of(learned_dynamics(networks()), 10);
   MetaTrainingOptions options;
   options.unroll = {50, 100, 20};
-  options.separate_updates = true;
   options.trained = {std::string(curl_weights), std::string(diffusion_weights)};
   const Graph graph = meta_training_graph(step, options, both_losses);
   const double start = bench::seconds_now();

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <map>
 
+#include "driver/check_sampler.hpp"
 #include "driver/commands.hpp"
 #include "driver/json.hpp"
 #include "driver/print.hpp"
 #include "engine/algorithms.hpp"
 #include "engine/plan.hpp"
+#include "graphs/experiment_file.hpp"
 #include "graphs/graph_file.hpp"
 
 namespace whorl::driver {
@@ -146,7 +148,29 @@ void print_json(const Graph& graph, const Facts& facts, Output& output) {
   output.write(json.end().end().text());
 }
 
+void check_experiment(const std::string& path, Output& output) {
+  const ExperimentFile experiment = load_experiment(path);
+  if (!output.quiet)
+    output.print("{} is a valid experiment: {}, targets {}{}\n", printable(path),
+                 printable(experiment.name), experiment.targets.size(),
+                 experiment.training ? ", with training" : "");
+}
+
 void run_check(const Arguments& arguments, Output& output) {
+  if (arguments.has("sampler")) {
+    if (!arguments.positional().empty())
+      fail(ErrorKind::usage, "check", "a graph and --sampler cannot be checked at once");
+    return check_sampler(arguments.text("sampler"), arguments, output);
+  }
+  if (arguments.positional().empty())
+    fail(ErrorKind::usage, "check", "GRAPH is missing; as in: whorl check energy.pbtxt");
+  const std::string& path = arguments.positional()[0];
+  if (path.empty()) fail(ErrorKind::usage, "check", "GRAPH: the file name is empty");
+  if (const FileKind kind = kind_of_file(path); kind == FileKind::sampler) {
+    return check_sampler(path, arguments, output);
+  } else if (kind == FileKind::experiment) {
+    return check_experiment(path, output);
+  }
   LoadReport report;
   LoadOptions options;
   options.report = &report;
@@ -163,15 +187,22 @@ void run_check(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command check_command() {
-  return {"check",
-          {"GRAPH"},
-          1,
-          "verify a graph and tell what it would cost",
-          "Loads GRAPH, verifies everything in it, and plans a run without running it. Prints a\n"
-          "summary, or the first thing that is wrong.",
-          "whorl check energy.pbtxt",
-          {threads_option, budget_option, quiet_option, json_option},
-          &run_check};
+  return {
+      "check",
+      {"GRAPH"},
+      0,
+      "verify a graph, or prove a sampler",
+      "Loads GRAPH, verifies everything in it, and plans a run without running it. Prints a\n"
+      "summary, or the first thing that is wrong. With --sampler, or for a sampler's file, shows\n"
+      "that the sampler leaves its law invariant: its correction against differences, the\n"
+      "Fokker-Planck equation, and real steps from exact draws.",
+      "whorl check --sampler graphs/samplers/friction_uphill.pbtxt",
+      {{"sampler", "NAME|FILE", "prove a sampler: sgld, sghmc, sgnht or a sampler file"},
+       threads_option,
+       budget_option,
+       quiet_option,
+       json_option},
+      &run_check};
 }
 
 }  // namespace whorl::driver

@@ -1,6 +1,7 @@
 #include "driver/data_sources.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "data/dataset.hpp"
@@ -244,6 +245,11 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
     }
   }
   return result;
+}
+
+std::string absolute_source(const std::string& source) {
+  const std::size_t path = source.find('=') == std::string::npos ? 0 : source.find('=') + 1;
+  return source.substr(0, path) + std::filesystem::absolute(source.substr(path)).string();
 }
 
 }  // namespace whorl::driver

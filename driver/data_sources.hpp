@@ -33,4 +33,7 @@ struct LoadedData {
 LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
                      const DataSettings& settings);
 
+// FILE or INPUT=FILE with the file's absolute path.
+std::string absolute_source(const std::string& source);
+
 }  // namespace whorl::driver

@@ -26,16 +26,14 @@ std::string main_help() {
       "whorl checks, differentiates, runs and samples dataflow graphs.\n\n"
       "whorl COMMAND [arguments] [options]\n\nCommands:\n";
   for (const Command& command : all_commands())
-    text += fmt::format("  {:<14} {}\n", synopsis(command), command.summary);
+    text += fmt::format("  {:<17} {}\n", synopsis(command), command.summary);
   return text +
          "\n  whorl COMMAND --help tells more about one of them; whorl --version tells the "
          "version.\n\n"
          "A graph is a protobuf file, text (.pbtxt) or binary (.pb); arrays are NPY files.\n\n"
-         "Example: the energy of one chain, its gradient, and both for four chains at once\n"
-         "  whorl check energy.pbtxt\n"
+         "Example: an energy, its gradient for four chains at once, and draws from its law\n"
          "  whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb\n"
          "  whorl run gradient.pb --chains 4 --random-feeds\n"
-         "and draws from the law that it stands for\n"
          "  whorl sample energy.pbtxt --data d.csv --step-size 0.02\n\n"
          "Exit codes: 0 done, 1 a bug in Whorl, 2 usage, 3 graph, 4 data, 6 input or output,\n"
          "7 a number that is not finite, 8 out of memory, 130 stopped by Ctrl-C after saving\n";

@@ -177,7 +177,15 @@ bool MetaLearning::update(UpdateReport& report) {
   assign(feeds_.at("adam/rate"), rate);
   *feeds_.at("step").data<std::int32_t>() = static_cast<std::int32_t>(update_ * settings_.steps);
 
-  executor_->run();
+  try {
+    executor_->run();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    fail(ErrorKind::numeric, "train",
+         "update {} of epoch {} ran into numbers that are not finite; a smaller step size or "
+         "learning rate may help: {}",
+         update_ + 1, epoch, error.what());
+  }
   for (const std::string& name : carried_) {
     const Tensor& next = executor_->output(name);
     std::memcpy(feeds_.at(name).raw(), next.raw(), static_cast<std::size_t>(next.bytes()));

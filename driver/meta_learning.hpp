@@ -50,7 +50,7 @@ class MetaLearning {
   std::int64_t memory_bytes() const { return executor_->memory_bytes(); }
 
   // Makes one update; false when all are done. Throws a numeric Error that names the update when a
-  // weight is no longer finite.
+  // state or a weight is no longer finite.
   bool update(UpdateReport& report);
   // With the weights as they are now.
   LearnedSampler sampler() const;

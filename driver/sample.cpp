@@ -1,5 +1,6 @@
 // whorl sample: draws from a target, and tells how well.
 #include "driver/commands.hpp"
+#include "driver/data_sources.hpp"
 #include "driver/interruption.hpp"
 #include "driver/progress.hpp"
 #include "driver/run_directory.hpp"
@@ -32,10 +33,7 @@ void write_inputs(RunDirectory& directory, ExperimentFile experiment, const Targ
     save_graph(target.energy.graph(), directory.path() / "energy.pb");
     experiment.targets[0].graph = "energy.pb";
   }
-  for (std::string& file : experiment.data.files) {
-    const std::size_t path = file.find('=') == std::string::npos ? 0 : file.find('=') + 1;
-    file = file.substr(0, path) + std::filesystem::absolute(file.substr(path)).string();
-  }
+  for (std::string& file : experiment.data.files) file = absolute_source(file);
   if (sampler.file) {
     directory.write("sampler.pbtxt", to_pbtxt(*sampler.file));
     experiment.sampler = "sampler.pbtxt";
@@ -48,52 +46,66 @@ std::string status_text(double energy, const std::optional<double>& temperature)
                      : fmt::format("U {:.5g}", energy);
 }
 
-void run_sample(const Arguments& arguments, Output& output) {
-  ExperimentFile experiment = sample_experiment(arguments);
+struct Prepared {
+  ExperimentFile experiment;
+  Target target;
+  ChosenSampler sampler;
+  SamplingOptions options;
+};
+
+Prepared prepare(const Arguments& arguments, const Output& output) {
+  auto [experiment, own_step_size] = sample_experiment(arguments);
   RunSettings& run = experiment.run;
-  Schedule step_size = make_schedule(*run.step_size);
+  std::optional<Schedule> step_size;
+  if (run.step_size) step_size = make_schedule(*run.step_size);
   override_environment(output);
-  const Target target = load_target(experiment.targets[0], experiment.data);
+  Target target = load_target(experiment.targets[0], experiment.data);
   for (const std::string& note : target.notes) output.note(note);
-  const ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
-                                                .settings = experiment.sampler_settings,
-                                                .first_step_size = step_size.at(0),
-                                                .largest_step_size = step_size.largest(),
-                                                .own_step_size = !arguments.has("step-size"),
-                                                .position = *run.position,
-                                                .seed = *run.seed,
-                                                .threads = arguments.threads()},
-                                               target);
-  if (sampler.step_size) {
-    run.step_size = ScheduleSettings{};
-    run.step_size->constant = *sampler.step_size;
-    step_size = Schedule::constant(*sampler.step_size);
+  ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
+                                          .settings = experiment.sampler_settings,
+                                          .step_size = step_size,
+                                          .own_step_size = own_step_size,
+                                          .position = *run.position,
+                                          .seed = *run.seed,
+                                          .threads = arguments.threads()},
+                                         target);
+  if (sampler.own_step_size) {
+    run.step_size.emplace();
+    run.step_size->constant = *sampler.own_step_size;
   }
-  const SamplingOptions options = options_of(run, step_size, arguments);
+  SamplingOptions options = options_of(run, sampler.step_size, arguments);
+  return {std::move(experiment), std::move(target), std::move(sampler), std::move(options)};
+}
+
+// Runs with a line of progress, and metrics into the directory where there is one.
+SamplingResult run_visibly(SamplingRun& sampling, std::int64_t steps, RunDirectory* directory,
+                           std::vector<Metrics>& metrics, bool quiet) {
+  const Interruption interruption;
+  Progress progress("sample", "steps", steps, quiet);
+  return sampling.run(
+      {.advanced =
+           [&](std::int64_t step, double energy, const std::optional<double>& temperature) {
+             if (progress.due()) progress.update(step, status_text(energy, temperature));
+             return Interruption::signal() == 0;
+           },
+       .measured =
+           [&](const Metrics& found) {
+             metrics.push_back(found);
+             if (directory != nullptr) directory->add_metrics(to_json_line(found));
+           }});
+}
+
+void run_sample(const Arguments& arguments, Output& output) {
+  const auto [experiment, target, sampler, options] = prepare(arguments, output);
   SamplingRun sampling(target, sampler.step, options);
   std::optional<RunDirectory> directory;
   if (arguments.has("out")) {
     directory.emplace(arguments.text("out"), arguments.has("overwrite"));
     write_inputs(*directory, experiment, target, sampler);
   }
-
-  const Interruption interruption;
   std::vector<Metrics> metrics;
-  SamplingResult result;
-  {
-    Progress progress("sample", "steps", options.steps, output.quiet);
-    result = sampling.run(
-        {.advanced =
-             [&](std::int64_t step, double energy, const std::optional<double>& temperature) {
-               if (progress.due()) progress.update(step, status_text(energy, temperature));
-               return Interruption::signal() == 0;
-             },
-         .measured =
-             [&](const Metrics& found) {
-               metrics.push_back(found);
-               if (directory) directory->add_metrics(to_json_line(found));
-             }});
-  }
+  SamplingResult result = run_visibly(sampling, options.steps, directory ? &*directory : nullptr,
+                                      metrics, output.quiet);
   if (directory) directory->write_draws(target.energy.parameters(), result.draws);
 
   SampleReport report = make_report(arguments.positional()[0], experiment, target, sampler,

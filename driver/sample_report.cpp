@@ -167,6 +167,7 @@ void add_settings(Json& json, const SampleReport& report) {
   json.key("settings").object();
   for (const auto& [name, value] : report.experiment.sampler_settings) json.field(name, value);
   json.end();
+  if (run.step_size->constant) json.field("step_size", *run.step_size->constant);
   json.field("chains", *run.chains).field("steps", report.result.steps);
   json.field("burn_in", *run.burn_in).field("thin", *run.thin);
   json.field("draws", report.result.draws.shape()[1]).field("seed", *run.seed);
@@ -208,6 +209,7 @@ SampleReport make_report(const std::string& target, const ExperimentFile& experi
   report.gaussian = loaded.gaussian;
   report.statistics = sampler.statistics;
   report.expected_temperature = sampler.temperature;
+  report.own_step_size = sampler.own_step_size;
   report.threads = threads;
   if (report.gaussian) add_vector_ess(report);
   add_warnings(report);
@@ -228,6 +230,9 @@ void print_report(const SampleReport& report, Output& output) {
                    *run.burn_in)},
       {"time", fmt::format("{}, {} steps/s", seconds_text(result.seconds), count_text(rate))},
       {"energy", or_dash(result.energy, "{:.6g}")}};
+  if (report.own_step_size)
+    lines.insert(lines.begin() + 1, {"step size", fmt::format("{:.4g}, by the sampler's own rule",
+                                                              *report.own_step_size)});
   if (report.expected_temperature && result.temperature)
     lines.emplace_back("temperature", or_dash(*result.temperature, "{:.4f}"));
   for (const auto& [name, value] : result.statistics)

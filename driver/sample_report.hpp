@@ -27,6 +27,7 @@ struct SampleReport {
   bool vector_ess_capped = false;
   std::optional<TaskStatistics> statistics;  // of the task
   std::optional<double> expected_temperature;
+  std::optional<double> own_step_size;  // where it is by the sampler's own rule
   std::vector<std::string> warnings;
   std::string directory;  // "" when nothing was stored
   int threads = 1;

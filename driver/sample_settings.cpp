@@ -141,8 +141,6 @@ void check_run(const RunSettings& run) {
     fail(ErrorKind::usage, "sample",
          "one state in {} is kept, but only {} steps follow the burn-in: there would be no draw",
          *run.thin, *run.steps - *run.burn_in);
-  if (!run.step_size)
-    fail(ErrorKind::usage, "sample", "the step size is missing; as in --step-size 0.01");
 }
 
 }  // namespace
@@ -201,7 +199,7 @@ Schedule make_schedule(const ScheduleSettings& settings) {
   return Schedule::phases(std::move(phases));
 }
 
-ExperimentFile sample_experiment(const Arguments& arguments) {
+SampleExperiment sample_experiment(const Arguments& arguments) {
   const std::string& path = arguments.positional()[0];
   ExperimentFile experiment;
   switch (kind_of_file(path)) {
@@ -212,15 +210,18 @@ ExperimentFile sample_experiment(const Arguments& arguments) {
       fail(ErrorKind::usage, "sample",
            "{} is a sampler; expected an experiment or an energy, with --sampler {}", path, path);
     case FileKind::graph:
-      experiment.targets.push_back({std::nullopt, path, 0});
+      experiment.targets.emplace_back().graph = path;
   }
+  const std::string sampler = experiment.sampler;
   take_target(arguments, experiment);
   take_data(arguments, experiment.data);
   take_sampler(arguments, experiment);
   take_run(arguments, experiment.run);
   check_run(experiment.run);
   experiment.training.reset();
-  return experiment;
+  const bool own =
+      !arguments.has("step-size") && (!experiment.run.step_size || experiment.sampler != sampler);
+  return {std::move(experiment), own};
 }
 
 }  // namespace whorl::driver

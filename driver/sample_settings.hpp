@@ -12,9 +12,15 @@
 
 namespace whorl::driver {
 
-// Of `whorl sample`. The result has one target and every field of `run` that has a default. Throws
-// a usage Error for what cannot be.
-ExperimentFile sample_experiment(const Arguments& arguments);
+struct SampleExperiment {
+  ExperimentFile experiment;  // with one target, and every field of `run` that has a default
+  // Whether a step size that the sampler itself brings goes before the file's: it does when
+  // --sampler replaced the sampler that the file's step size is meant for.
+  bool own_step_size = false;
+};
+
+// Of `whorl sample`. Throws a usage Error for what cannot be.
+SampleExperiment sample_experiment(const Arguments& arguments);
 
 // "normal:0,1", "uniform:0,6", or a number.
 Start parse_start(std::string_view option, std::string_view text);

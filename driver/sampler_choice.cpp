@@ -74,12 +74,23 @@ BuiltinSettings builtin_settings_of(const Settings& settings, const Target& targ
   return result;
 }
 
+Schedule given_step_size(const SamplerRequest& request) {
+  if (!request.step_size)
+    fail(ErrorKind::usage, "sample", "the step size is missing; as in --step-size 0.01");
+  return *request.step_size;
+}
+
 ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target) {
   check_settings(request.name, request.settings, settings_of(request.name));
   const BuiltinSettings settings = builtin_settings_of(request.settings, target);
-  check_step_size(request.name, settings, request.largest_step_size);
-  ChosenSampler sampler{
-      builtin_step(request.name, target.energy, settings, target.gradient), {}, {}, {}, {}};
+  const Schedule step_size = given_step_size(request);
+  check_step_size(request.name, settings, step_size.largest());
+  ChosenSampler sampler{builtin_step(request.name, target.energy, settings, target.gradient),
+                        step_size,
+                        {},
+                        {},
+                        {},
+                        {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
   return sampler;
@@ -95,47 +106,78 @@ bool has_output(const Graph& graph, std::string_view name) {
                      [&](const Graph::Output& output) { return output.name == name; });
 }
 
-Step learned_step(const SamplerRequest& request, const Target& target, const RecipeOptions& options,
-                  ChosenSampler& sampler) {
-  const LearnedSampler& learned = *sampler.file->learned;
-  if (learned.needs_statistics())
-    sampler.statistics =
-        measure_task(target.energy, target.gradient, learned.pilot, request.position, request.seed,
-                     target.task_data(request.seed), request.threads);
-  const TaskStatistics task = sampler.statistics.value_or(TaskStatistics{});
-  if (request.own_step_size && learned.step_size(task) > 0)
-    sampler.step_size = learned.step_size(task);
-  const double step_size = sampler.step_size.value_or(request.first_step_size);
+Step learned_step(const SamplerRequest& request, const Target& target,
+                  const LearnedSampler& learned, const TaskStatistics& task,
+                  double first_step_size) {
+  const RecipeOptions options = recipe_options(request, target);
   Correction correction = Correction::exact;
   for (const auto& [name, value] : request.settings)
     if (name == "correction") correction = choice<Correction>(name, value);
   if (correction == Correction::finite_differences)
-    return finite_difference_step(target.energy, learned, task, step_size, options);
-  return recipe_step(target.energy, complete_recipe(learned_dynamics(learned, task, step_size)),
-                     options);
+    return finite_difference_step(target.energy, learned, task, first_step_size, options);
+  return recipe_step(target.energy,
+                     complete_recipe(learned_dynamics(learned, task, first_step_size)), options);
 }
 
-ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
-  ChosenSampler sampler;
-  sampler.file = load_sampler(request.name);
-  std::vector<std::string_view> known{"temperature", "noise_estimate", "integrator"};
-  if (sampler.file->learned) known.push_back("correction");
-  check_settings(request.name, request.settings, known);
+ChosenSampler choose_learned(const SamplerRequest& request, const Target& target,
+                             SamplerFile file) {
+  check_settings(request.name, request.settings,
+                 {"temperature", "noise_estimate", "integrator", "correction"});
+  const LearnedSampler& learned = *file.learned;
+  std::optional<TaskStatistics> measured;
+  if (learned.needs_statistics())
+    measured = measure_task(target.energy, target.gradient, learned.pilot, request.position,
+                            request.seed, target.task_data(request.seed), request.threads);
+  const TaskStatistics task = measured.value_or(TaskStatistics{});
+  std::optional<double> own;
+  if (request.own_step_size && learned.step_size(task) > 0) own = learned.step_size(task);
+  const Schedule step_size = own ? Schedule::constant(*own) : given_step_size(request);
+  Step step = learned_step(request, target, learned, task, step_size.at(0));
+  return {std::move(step), step_size, own,
+          std::move(file), measured,  recipe_options(request, target).temperature};
+}
+
+ChosenSampler choose_written(const SamplerRequest& request, const Target& target,
+                             SamplerFile file) {
+  check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
   const RecipeOptions options = recipe_options(request, target);
-  sampler.temperature = options.temperature;
-  if (sampler.file->learned) {
-    sampler.step = learned_step(request, target, options, sampler);
-    return sampler;
-  }
-  const Graph graph = sampler.file->dynamics(target.energy.size(), target.energy.dtype());
+  const Schedule step_size = given_step_size(request);
+  Dynamics dynamics = file_dynamics(file, {}, step_size.at(0));
+  ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}};
   // With a kinetic energy of its own, the momentum need not be N(0, T).
-  if (has_output(graph, "K")) sampler.temperature.reset();
-  sampler.step = recipe_step(
-      target.energy, complete_recipe(graph_dynamics(sampler.file->variables, graph)), options);
+  if (!dynamics.kinetic) sampler.temperature = options.temperature;
+  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
   return sampler;
 }
 
+ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
+  SamplerFile file = load_sampler(request.name);
+  return file.learned ? choose_learned(request, target, std::move(file))
+                      : choose_written(request, target, std::move(file));
+}
+
 }  // namespace
+
+bool is_sampler_file(std::string_view name) { return name.ends_with(".pbtxt"); }
+
+Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size) {
+  if (file.learned) return learned_dynamics(*file.learned, task, step_size);
+  using NamedVariables = std::map<std::string, Value, std::less<>>;
+  const auto sized = [file](std::int64_t n, DType dtype) {
+    return graph_dynamics(file.variables, file.dynamics(n, dtype));
+  };
+  Dynamics dynamics{file.variables,
+                    [sized](StepBuilder& step, const Point& point) {
+                      return sized(step.size(), step.dtype()).matrices(step, point);
+                    },
+                    {}};
+  if (has_output(file.dynamics(1, DType::f32), "K"))
+    dynamics.kinetic = [sized](const NamedVariables& z) {
+      const Type& position = z.at("position").type();
+      return sized(position.elements(), position.dtype).kinetic(z);
+    };
+  return dynamics;
+}
 
 std::optional<double> setting_choice(std::string_view setting, std::string_view word) {
   const auto choices = choices_of(setting);
@@ -145,8 +187,8 @@ std::optional<double> setting_choice(std::string_view setting, std::string_view 
 }
 
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target) {
-  ChosenSampler sampler = request.name.ends_with(".pbtxt") ? choose_file(request, target)
-                                                           : choose_builtin(request, target);
+  ChosenSampler sampler = is_sampler_file(request.name) ? choose_file(request, target)
+                                                        : choose_builtin(request, target);
   if (sampler.temperature == 0.0) sampler.temperature.reset();
   return sampler;
 }

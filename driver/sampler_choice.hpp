@@ -12,14 +12,16 @@
 
 #include "driver/target.hpp"
 #include "graphs/sampler_file.hpp"
+#include "samplers/schedule.hpp"
 
 namespace whorl::driver {
 
 struct ChosenSampler {
   Step step;
+  Schedule step_size;
+  std::optional<double> own_step_size;  // where the sampler brought it
   std::optional<SamplerFile> file;
   std::optional<TaskStatistics> statistics;  // of the task, where they were measured
-  std::optional<double> step_size;           // that a learned sampler has for the task
   // What the mean of p^2 is when all is right; empty where the momentum has another law.
   std::optional<double> temperature;
 };
@@ -27,16 +29,21 @@ struct ChosenSampler {
 struct SamplerRequest {
   std::string name;
   std::vector<std::pair<std::string, double>> settings;
-  double first_step_size = 0, largest_step_size = 0;
-  bool own_step_size = false;  // whether a learned sampler may choose it
+  std::optional<Schedule> step_size;
+  bool own_step_size = false;  // whether one that the sampler itself brings goes before that
   Start position;              // where the pilot run begins, too
   std::uint64_t seed = 0;
   int threads = 1;
 };
 
-// Throws a usage Error for a name or a setting that does not exist or is out of range, and where
-// the step size times the friction is 2 or more: such a step is unstable.
+// Throws a usage Error for a name or a setting that does not exist or is out of range, when there
+// is no step size, and where it is known to be too large.
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target);
+
+// Whether a sampler's name is that of a file.
+bool is_sampler_file(std::string_view name);
+// The dynamics of a file's sampler, for any number of coordinates.
+Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size);
 
 // Some settings are choices: the number that stands for a word, as 1 does for "euler", or empty.
 std::optional<double> setting_choice(std::string_view setting, std::string_view word);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "driver/commands.hpp"
+#include "driver/data_sources.hpp"
 #include "driver/interruption.hpp"
 #include "driver/json.hpp"
 #include "driver/meta_learning.hpp"
@@ -27,6 +28,14 @@ ExperimentFile training_experiment(const Arguments& arguments) {
   if (arguments.has("seed")) training.seed = arguments.seed();
   training.epochs = arguments.integer("epochs", training.epochs, 1, most);
   training.chains = arguments.integer("chains", training.chains, 2, most);
+  return experiment;
+}
+
+// So that the copy in the run's directory means the same files.
+ExperimentFile with_absolute_paths(ExperimentFile experiment) {
+  for (TargetSettings& target : experiment.targets)
+    if (!target.graph.empty()) target.graph = std::filesystem::absolute(target.graph);
+  for (std::string& file : experiment.data.files) file = absolute_source(file);
   return experiment;
 }
 
@@ -127,8 +136,10 @@ void run_train(const Arguments& arguments, Output& output) {
   const ExperimentFile experiment = training_experiment(arguments);
   override_environment(output);
   const int threads = arguments.threads();
+  if (!arguments.has("out"))
+    fail(ErrorKind::usage, "train", "--out DIR is missing: the sampler has to go somewhere");
   RunDirectory directory(arguments.text("out"), arguments.has("overwrite"));
-  directory.write("config.pbtxt", to_pbtxt(experiment));
+  directory.write("config.pbtxt", to_pbtxt(with_absolute_paths(experiment)));
   const Curriculum curriculum = make_curriculum(experiment, threads, output);
   MetaLearning learning(curriculum.first.energy, curriculum.first.gradient, *experiment.training,
                         curriculum.tasks, threads);
@@ -178,7 +189,7 @@ Command train_command() {
       "Unrolls chains of the sampler, differentiates a loss of what they visit by the weights\n"
       "of its networks, and leaves DIR/sampler.pbtxt, which 'whorl sample --sampler' takes.",
       "whorl train graphs/experiments/gaussian.pbtxt --out runs/g",
-      {{"out", "DIR", "where sampler, metrics and configuration go (default: train-run)"},
+      {{"out", "DIR", "the new directory for sampler, metrics and configuration"},
        {"overwrite", "", "replace an earlier run in DIR"},
        {"seed", "N", "of weights, starts and noise (default: the experiment's)"},
        {"epochs", "N", "fresh starts (default: the experiment's)"},

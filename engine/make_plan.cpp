@@ -15,8 +15,9 @@ namespace {
 constexpr double part_nanoseconds = 30e3;
 constexpr double parallel_nanoseconds = 20e3;
 constexpr std::uint32_t max_parts = 256;
-// What the temporaries of a loop may take: they should stay in the first-level cache.
-constexpr std::int64_t temporary_budget = 24 * 1024;
+// What the temporaries of a loop may take. Wide loops leave the first-level cache by a little: a
+// tile half as long would cost more, because every kernel is called once a tile.
+constexpr std::int64_t temporary_budget = 48 * 1024;
 constexpr std::int64_t largest_tile = 1024;
 
 // Rough speeds of one core, for cutting work into parts; results do not depend on them.

@@ -111,69 +111,80 @@ void fill(const RandomCoordinates& at, std::int64_t first, std::span<typename Dr
   }
 }
 
-// Counts through the blocks of one chain after the other.
-struct BlockCounter {
-  std::uint32_t block, chain, blocks;
+// Which blocks of which chains follow each other, sixteen at a time, where chains are shorter.
+class ShortChains {
+ public:
+  static constexpr int together = 16;
 
-  void next() {
-    const bool last = ++block == blocks;
-    block = last ? 0 : block;
-    chain += last;
+  ShortChains(std::uint32_t blocks, std::uint32_t chain, std::uint32_t block)
+      : chain_(chain), at_(block) {
+    for (std::uint32_t i = 0, b = 0, c = 0; i < 2 * together; ++i) {
+      block_[i] = b;
+      later_[i] = c;
+      const bool last = ++b == blocks;
+      b = last ? 0 : b;
+      c += last;
+    }
   }
+  void next(std::uint32_t (&block)[together], std::uint32_t (&chain)[together]) {
+    for (std::uint32_t i = 0; i < together; ++i) {
+      block[i] = block_[at_ + i];
+      chain[i] = chain_ + later_[at_ + i];
+    }
+    chain_ += later_[at_ + together];
+    at_ = block_[at_ + together];
+  }
+
+ private:
+  std::uint32_t block_[2 * together], later_[2 * together];  // counted from block 0 of a chain
+  std::uint32_t chain_, at_;
 };
 
-// Blocks of several chains side by side, for chains that are too short to fill the vectors alone.
-// Where chains are whole numbers of blocks, the blocks' numbers follow each other in `out`; where
-// they are not, the last block of each is cut.
 template <class Draw>
-void fill_short_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                     std::span<typename Draw::T> out) {
-  using T = typename Draw::T;
-  constexpr int lanes = 16;
+void fill_short_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                       std::span<typename Draw::T> out) {
   constexpr std::int64_t each = Draw::per_block;
+  constexpr int together = ShortChains::together;
   const Place where = place(at);
-  const std::int64_t blocks = (row + each - 1) / each, size = std::ssize(out);
-  std::int64_t element = begin % row;  // the next one's place in its chain
-  BlockCounter counter{static_cast<std::uint32_t>(element / each),
-                       at.chain + static_cast<std::uint32_t>(begin / row),
-                       static_cast<std::uint32_t>(blocks)};
-  for (std::int64_t done = 0; done < size;) {
-    std::uint32_t block[lanes], chain[lanes], words[4][lanes];
-    for (int i = 0; i < lanes; ++i, counter.next()) {
-      block[i] = counter.block;
-      chain[i] = counter.chain;
-    }
+  ShortChains chains(static_cast<std::uint32_t>((per_chain + each - 1) / each),
+                     at.chain + static_cast<std::uint32_t>(first / per_chain),
+                     static_cast<std::uint32_t>(first % per_chain / each));
+  std::int64_t skip = first % per_chain % each, done = 0;
+  const auto size = static_cast<std::int64_t>(out.size());
+  while (done < size) {
+    std::uint32_t block[together], chain[together], words[4][together];
+    chains.next(block, chain);
     philox::blocks(where, block, chain, words);
-    if (row % each == 0 && element % each == 0 && size - done >= lanes * each) {
-      Draw::template make<lanes>(words, out.data() + done);
-      done += lanes * each;
+    if (per_chain % each == 0 && skip == 0 && size - done >= together * each) {
+      Draw::template make<together>(words, out.data() + done);
+      done += together * each;
       continue;
     }
-    T numbers[lanes * each];
-    Draw::template make<lanes>(words, numbers);
-    for (int i = 0; i < lanes && done < size; ++i) {
-      const std::int64_t from = element % each;
-      const std::int64_t count = std::min({each - from, row - element, size - done});
-      std::copy_n(numbers + i * each + from, count, out.data() + done);
+    typename Draw::T numbers[together * each];
+    Draw::template make<together>(words, numbers);
+    for (int i = 0; i < together && done < size; ++i) {
+      const std::int64_t have = std::min(each, per_chain - block[i] * each);
+      const std::int64_t count = std::min(have - skip, size - done);
+      std::copy_n(numbers + i * each + skip, count, out.data() + done);
       done += count;
-      element = element + count == row ? 0 : element + count;
+      skip = 0;
     }
   }
 }
 
 template <class Draw>
-void fill_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-               std::span<typename Draw::T> out) {
-  if (row <= 32 * Draw::per_block && row < static_cast<std::int64_t>(out.size()))
-    return fill_short_rows<Draw>(at, row, begin, out);
-  RandomCoordinates here = at;
-  for (std::int64_t done = 0; done < static_cast<std::int64_t>(out.size());) {
-    const std::int64_t element = (begin + done) % row;
-    const auto count = std::min<std::size_t>(static_cast<std::size_t>(row - element),
-                                             out.size() - static_cast<std::size_t>(done));
-    here.chain = at.chain + static_cast<std::uint32_t>((begin + done) / row);
-    fill<Draw>(here, element, out.subspan(static_cast<std::size_t>(done), count));
-    done += static_cast<std::int64_t>(count);
+void fill_chains(RandomCoordinates at, std::int64_t per_chain, std::int64_t first,
+                 std::span<typename Draw::T> out) {
+  if (out.empty()) return;
+  if (per_chain < 16 * Draw::per_block) return fill_short_chains<Draw>(at, per_chain, first, out);
+  at.chain += static_cast<std::uint32_t>(first / per_chain);
+  first %= per_chain;
+  while (!out.empty()) {
+    const auto count = std::min(static_cast<std::size_t>(per_chain - first), out.size());
+    fill<Draw>(at, first, out.first(count));
+    out = out.subspan(count);
+    ++at.chain;
+    first = 0;
   }
 }
 
@@ -205,24 +216,24 @@ void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<dou
 }
 
 template <>
-void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                      std::span<float> out) {
-  fill_rows<NormalFloat>(at, row, begin, out);
+void fill_normal_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                        std::span<float> out) {
+  fill_chains<NormalFloat>(at, per_chain, first, out);
 }
 template <>
-void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                      std::span<double> out) {
-  fill_rows<NormalDouble>(at, row, begin, out);
+void fill_normal_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                        std::span<double> out) {
+  fill_chains<NormalDouble>(at, per_chain, first, out);
 }
 template <>
-void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                       std::span<float> out) {
-  fill_rows<UniformFloat>(at, row, begin, out);
+void fill_uniform_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                         std::span<float> out) {
+  fill_chains<UniformFloat>(at, per_chain, first, out);
 }
 template <>
-void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                       std::span<double> out) {
-  fill_rows<UniformDouble>(at, row, begin, out);
+void fill_uniform_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                         std::span<double> out) {
+  fill_chains<UniformDouble>(at, per_chain, first, out);
 }
 
 // Lemire 2019: the upper half of a 64-bit word times n is the result. It is fair once the lower

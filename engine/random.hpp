@@ -61,14 +61,14 @@ void fill_normal(const RandomCoordinates& at, std::int64_t first, std::span<T> o
 template <class T>
 void fill_uniform(const RandomCoordinates& at, std::int64_t first, std::span<T> out);
 
-// Elements [begin, begin + out.size()) of an array whose rows are chains, at.chain and its
-// successors, of `row` elements each: the same numbers, made for many short chains at once.
+// The same of the chains at.chain, at.chain + 1, ... that stand one after the other with per_chain
+// elements each; `first` counts from the start of at.chain.
 template <class T>
-void fill_normal_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                      std::span<T> out);
+void fill_normal_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                        std::span<T> out);
 template <class T>
-void fill_uniform_rows(const RandomCoordinates& at, std::int64_t row, std::int64_t begin,
-                       std::span<T> out);
+void fill_uniform_chains(const RandomCoordinates& at, std::int64_t per_chain, std::int64_t first,
+                         std::span<T> out);
 
 // One element.
 template <class T = double>

@@ -83,6 +83,8 @@ class FiniteDifferences {
   // Where x is what a network sees.
   Quotient quotient(Value difference, Value below, const NetworkInput& input, Value x,
                     Value x_before) {
+    // A network that does not look at an input does not change with it.
+    if (input.scale == 0) return {fill_like(difference, 0), equal(x, x)};
     const Value seen = (x - input.shift) * input.scale;
     const Value seen_before = (x_before - input.shift) * input.scale;
     const Value usable =

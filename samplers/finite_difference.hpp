@@ -1,17 +1,17 @@
 // NNSGHMC with a correction made of quotients instead of derivatives, as in the paper's appendix.
 //
-// With Q_t = Q(u_t, p_t), Q^_t = Q(u_t, p_{t+1}), f_t the network's part of D, and ' its bound,
+// With Q_t = Q(U_t, p_t), Q^_t = Q(U_t, p_{t+1}) and f the network's part of D,
 //   dQ/dU  ~ (Q_t - Q^_{t-1}) / (U_t - U_{t-1})
 //   dQ/dp  ~ (Q^_{t-1} - Q_{t-1}) / (p_t - p_{t-1})                    one step late
-//   df/dp  ~ (f(u_t, p_t, g_t) - f(u_t, p_{t-1}, g_t)) / (p_t - p_{t-1})
+//   df/dp  ~ (f(U_t, p_t, g_t) - f(U_t, p_{t-1}, g_t)) / (p_t - p_{t-1})
 //   Gamma_p = dQ/dU g + [D inside its bounds] (2 alpha Q_t dQ/dp + df/dp)
 //   Gamma_theta = -(Q^_t - Q_t) / (p_{t+1} - p_t).
 //
 // A quotient of differences that are near round-off says nothing, and 0/0 is no number. Where a
 // network's input x changed by no more than 64 ulp of 1 + |x|, the exact Gamma stands instead, so
-// no coordinate is ever moved by a wrong number; so it does in a chain's first step, which has no
-// past. The statistic `fallbacks` counts such coordinates of both corrections, without the first
-// step's. In single precision a large raw energy falls back often; a standardised one does not.
+// no coordinate is ever moved by a wrong number. The statistic `fallbacks` counts such coordinates
+// of both corrections. In a chain's first step, which has no past, Gamma_p is exact and not
+// counted. In single precision a large energy often does not change at all in a step.
 //
 // It is a way to repeat published runs. Exact derivatives are evaluated beside the quotients, so
 // it is slower than the exact step, and its bias is larger by a term that vanishes with eta.

@@ -32,11 +32,15 @@ const Check& Proof::check(std::string_view wanted) const {
   fail(ErrorKind::usage, "proof", "there is no check '{}'", wanted);
 }
 
-Proof prove(const Dynamics& dynamics, const ProofOptions& options) {
-  return prove(dynamics, complete_recipe(dynamics), options);
-}
+namespace {
 
-Proof prove(const Dynamics& dynamics, const Recipe& recipe, const ProofOptions& options) {
+struct Sampler {
+  Dynamics dynamics;
+  Recipe recipe;
+};
+
+Proof prove_sizes(const std::function<Sampler(std::int64_t size)>& sampler_of,
+                  const ProofOptions& options) {
   if (options.sizes.empty() || options.points < 1 || options.draws < 1000)
     fail(ErrorKind::usage, "proof",
          "expected at least one size, one point and 1000 draws: {}, {} and {}",
@@ -44,15 +48,17 @@ Proof prove(const Dynamics& dynamics, const Recipe& recipe, const ProofOptions& 
   DifferenceChecks differences;
   StatisticalChecks statistics;
   bool quadratic = true;
-  for (std::int64_t size : options.sizes)
+  for (std::int64_t size : options.sizes) {
+    const Sampler sampler = sampler_of(size);
     for (TestTarget::Kind kind : {TestTarget::Kind::gaussian, TestTarget::Kind::mixture}) {
       const TestTarget target(kind, size);
-      Equation equation(target.energy(), dynamics, recipe);
+      Equation equation(target.energy(), sampler.dynamics, sampler.recipe);
       const std::optional<QuadraticLaw> law = equation.quadratic_law();
       differences.add(target, equation, law, options);
       quadratic = quadratic && law;
-      if (quadratic) statistics.add(target, equation, *law, recipe, options);
+      if (quadratic) statistics.add(target, equation, *law, sampler.recipe, options);
     }
+  }
 
   Proof proof{differences.checks(), 0};
   const std::vector<Check> more = quadratic
@@ -63,6 +69,25 @@ Proof prove(const Dynamics& dynamics, const Recipe& recipe, const ProofOptions& 
   proof.checks.insert(proof.checks.end(), more.begin(), more.end());
   if (quadratic) proof.false_alarm = static_cast<double>(more.size()) * false_alarm_rate;
   return proof;
+}
+
+}  // namespace
+
+Proof prove(const Dynamics& dynamics, const ProofOptions& options) {
+  return prove(dynamics, complete_recipe(dynamics), options);
+}
+
+Proof prove(const Dynamics& dynamics, const Recipe& recipe, const ProofOptions& options) {
+  return prove_sizes([&](std::int64_t) { return Sampler{dynamics, recipe}; }, options);
+}
+
+Proof prove(const DynamicsOfSize& dynamics, const ProofOptions& options) {
+  return prove_sizes(
+      [&](std::int64_t size) {
+        const Dynamics of_size = dynamics(size);
+        return Sampler{of_size, complete_recipe(of_size)};
+      },
+      options);
 }
 
 }  // namespace whorl

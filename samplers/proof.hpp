@@ -26,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -67,5 +68,10 @@ struct ProofOptions {
 // graph Error where the recipe does.
 Proof prove(const Dynamics& dynamics, const ProofOptions& options = {});
 Proof prove(const Dynamics& dynamics, const Recipe& recipe, const ProofOptions& options = {});
+
+// For samplers that are written for one number of coordinates, such as graphs: called with each of
+// `sizes`; the dynamics must be in f64.
+using DynamicsOfSize = std::function<Dynamics(std::int64_t size)>;
+Proof prove(const DynamicsOfSize& dynamics, const ProofOptions& options = {});
 
 }  // namespace whorl

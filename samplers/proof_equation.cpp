@@ -107,6 +107,8 @@ Equation::Equation(const Energy& energy, const Dynamics& dynamics, const Recipe&
     entries_.push_back({there.column, there.row, -1, there.output});
   }
 
+  // The terms are wanted, not a step: every variable stays where it is.
+  for (std::size_t k = 0; k < blocks_.size(); ++k) step.update(blocks_[k].name, state.z[k]);
   const Step built = step.finish();
   const Feeds shared = shared_feeds(built);
   motion_.emplace(built.graph, inputs, shared, moving);

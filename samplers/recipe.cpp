@@ -97,13 +97,17 @@ class Derivation {
                   to_string(wanted));
   }
 
-  // dH/dz_b; of the position it is the stochastic gradient.
+  // dH/dz_b; of the position it is the stochastic gradient, and what the kinetic energy adds.
   Value energy_gradient(std::size_t b) const {
-    if (b == 0) return state_.gradient;
-    if (!dynamics_.kinetic) return state_.z[b];
+    if (!dynamics_.kinetic) return b == 0 ? state_.gradient : state_.z[b];
+    // Nodes of their own, because a variable that has moved may depend on another one, and the
+    // derivative is a partial one.
     std::map<std::string, Value, std::less<>> z;
-    for (std::size_t k = 0; k < state_.z.size(); ++k) z[name(k)] = state_.z[k];
-    return gradient(dynamics_.kinetic(z), state_.z[b], {.allow_unused = true});
+    for (std::size_t k = 0; k < state_.z.size(); ++k) z[name(k)] = state_.z[k] + 0.0;
+    const Value kinetic = dynamics_.kinetic(z), variable = z.at(name(b));
+    if (b == 0 && !depends_on(kinetic, variable)) return state_.gradient;
+    const Value slope = gradient(kinetic, variable, {.allow_unused = true});
+    return b == 0 ? state_.gradient + slope : slope;
   }
 
   // A variable that the chain has once feels all coordinates.

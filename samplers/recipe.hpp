@@ -61,7 +61,7 @@ struct Dynamics {
   std::vector<Variable> variables;  // the momentum first, when there is one
   // Appends the entries that are not zero. `step` gives access to the sampler's parameters.
   std::function<Matrices(StepBuilder& step, const Point&)> matrices;
-  // H - U as a scalar of all variables, by name; empty: |momentum|^2 / 2.
+  // H - U as a scalar of all variables, by name; empty: half the squares of all but the position.
   std::function<Value(const std::map<std::string, Value, std::less<>>&)> kinetic = {};
 };
 

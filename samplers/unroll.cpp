@@ -18,7 +18,7 @@ Graph batched_step(const Step& step, std::int64_t chains) {
                                         {"dead", remove_dead}};
   std::vector<std::string> state;
   for (const StateVariable& variable : step.state) state.push_back(variable.name);
-  return batch(run_passes(step.graph, passes), state, chains);
+  return run_passes(batch(step.graph, state, chains), passes);
 }
 
 Value element(Value list, std::int64_t t) {

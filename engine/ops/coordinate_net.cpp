@@ -55,7 +55,9 @@ struct CoordinateNetOp {
     const Site& site = *c.site;
     const net::Layout net = layout(site);
     const std::span<const Type> x = site.in.subspan(1);
-    const CoordinateRuns runs(site.attrs<Attrs>(), site.out.shape, x);
+    const auto axis = static_cast<int>(site.attrs<Attrs>().axis);
+    const CoordinateRuns runs(without_axis(site.out.shape, axis), axis,
+                              1 + site.attrs<Attrs>().wrt.size(), x);
     const CoordinateUnits all = cut(site);
     const T* weights = c.in<T>(0);
     const std::int64_t bytes = unit_bytes(site);
@@ -106,16 +108,11 @@ struct CoordinateNetOp {
     return net.input_gradient(net.parts(a.dy), input);
   }
   static Value value_gradient(const Adjoint& a, int input) {
-    const auto& attrs = a.attrs<Attrs>();
-    const int axis = static_cast<int>(attrs.axis);
-    Attrs by_input = attrs;
-    by_input.wrt = {input};
-    const Value both = call(a.y.graph->op(a.y.id), a.inputs, attributes(by_input));
-    const auto part = [&](Value value, std::int64_t m) {
-      const Value one = slice(value, axis, m, m + 1);
-      return reshape(one, without_axis(one.shape(), axis));
-    };
-    return part(a.dy, 0) * part(both, 1);
+    Attrs attrs = a.attrs<Attrs>();
+    const Value dy = coordinate_net_part(a.dy, attrs, 0);
+    attrs.wrt = {input};
+    const Value both = call(a.y.graph->op(a.y.id), a.inputs, attributes(attrs));
+    return dy * coordinate_net_part(both, attrs, 1);
   }
   // One more axis of coordinates. Chains with weights of their own are different networks: those go
   // chain by chain.

@@ -37,7 +37,21 @@ Shape check_coordinate_net(std::string_view where, const CoordinateNetAttrs& att
 // S with an axis for the value and its derivatives.
 Shape coordinate_net_shape(const CoordinateNetAttrs& attrs, const Shape& s);
 Shape without_axis(const Shape& shape, int axis);  // does not allocate
-net::Layout coordinate_net_layout(const CoordinateNetAttrs& attrs, std::size_t inputs);
+// From the attributes of either op; does not allocate.
+template <class Attrs>
+net::Layout coordinate_net_layout(const Attrs& attrs, std::size_t inputs) {
+  net::Layout net;
+  net.activation = attrs.activation == "relu"   ? net::Activation::relu
+                   : attrs.activation == "tanh" ? net::Activation::tanh
+                                                : net::Activation::softplus;
+  net.inputs = static_cast<int>(inputs);
+  net.layers = static_cast<int>(attrs.hidden.size());
+  net.h1 = attrs.hidden[0];
+  net.h2 = net.layers == 2 ? attrs.hidden[1] : 0;
+  net.wrt_count = static_cast<int>(attrs.wrt.size());
+  for (std::size_t j = 0; j < attrs.wrt.size(); ++j) net.wrt[j] = static_cast<int>(attrs.wrt[j]);
+  return net;
+}
 
 // The coordinates S in row-major order, as kernels visit them.
 //
@@ -48,8 +62,9 @@ net::Layout coordinate_net_layout(const CoordinateNetAttrs& attrs, std::size_t i
 // are used where they stand, and the others are copied.
 class CoordinateRuns {
  public:
-  // `output` is the shape of coordinate_net. Kernels make one: it does not allocate.
-  CoordinateRuns(const CoordinateNetAttrs& attrs, const Shape& output, std::span<const Type> x);
+  // Over the coordinates `s`, for an output whose parts are counted by `axis`. Kernels make one: it
+  // does not allocate.
+  CoordinateRuns(const Shape& s, int axis, std::size_t parts, std::span<const Type> x);
 
   std::int64_t size() const { return size_; }
   bool whole_runs() const { return run_ >= net::block; }
@@ -221,6 +236,8 @@ class PlainNet {
   Layer first_, second_;
 };
 
+// Part m of a value that has coordinate_net's shape, in S.
+Value coordinate_net_part(Value value, const CoordinateNetAttrs& attrs, std::size_t m);
 // coordinate_net's derivative by its weights: dy has coordinate_net's shape.
 Value coordinate_net_weights_gradient(Value weights, Value dy, std::span<const Value> x,
                                       const CoordinateNetAttrs& attrs);

@@ -41,20 +41,6 @@ std::int64_t coordinate_net_weights(std::size_t inputs, const std::vector<std::i
   return coordinate_net_layout(attrs, inputs).size();
 }
 
-net::Layout coordinate_net_layout(const CoordinateNetAttrs& attrs, std::size_t inputs) {
-  net::Layout net;
-  net.activation = attrs.activation == "relu"   ? net::Activation::relu
-                   : attrs.activation == "tanh" ? net::Activation::tanh
-                                                : net::Activation::softplus;
-  net.inputs = static_cast<int>(inputs);
-  net.layers = static_cast<int>(attrs.hidden.size());
-  net.h1 = attrs.hidden[0];
-  net.h2 = net.layers == 2 ? attrs.hidden[1] : 0;
-  net.wrt_count = static_cast<int>(attrs.wrt.size());
-  for (std::size_t j = 0; j < attrs.wrt.size(); ++j) net.wrt[j] = static_cast<int>(attrs.wrt[j]);
-  return net;
-}
-
 Shape check_coordinate_net(std::string_view where, const CoordinateNetAttrs& attrs,
                            const Type& weights, std::span<const Type> x) {
   check_attributes(where, attrs, x.size());
@@ -92,14 +78,13 @@ Shape without_axis(const Shape& shape, int axis) {
       std::span<const std::int64_t>(dims.data(), static_cast<std::size_t>(shape.rank() - 1)));
 }
 
-CoordinateRuns::CoordinateRuns(const CoordinateNetAttrs& attrs, const Shape& output,
+CoordinateRuns::CoordinateRuns(const Shape& s, int axis_of_parts, std::size_t parts,
                                std::span<const Type> x)
-    : shape_(without_axis(output, static_cast<int>(attrs.axis))),
-      size_(shape_.elements()),
-      inner_(shape_.span_elements(static_cast<int>(attrs.axis), shape_.rank())),
-      parts_(static_cast<std::int64_t>(1 + attrs.wrt.size())),
-      lead_(shape_.rank()) {
-  const Shape& s = shape_;
+    : shape_(s),
+      size_(s.elements()),
+      inner_(s.span_elements(axis_of_parts, s.rank())),
+      parts_(static_cast<std::int64_t>(parts)),
+      lead_(s.rank()) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     std::int64_t step = 1;
     for (int axis = s.rank() - 1; axis >= 0; --axis) {
@@ -113,7 +98,7 @@ CoordinateRuns::CoordinateRuns(const CoordinateNetAttrs& attrs, const Shape& out
   std::array<bool, net::max_inputs> full{}, repeated{};
   full.fill(true);
   repeated.fill(true);
-  for (; lead_ > attrs.axis; --lead_) {
+  for (; lead_ > axis_of_parts; --lead_) {
     auto still_full = full, still_repeated = repeated;
     bool fits = true;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -151,6 +136,13 @@ CoordinateUnits::CoordinateUnits(std::int64_t coordinates, std::int64_t bytes) {
   const std::int64_t wanted = (coordinates + most - 1) / most;
   size = std::max(smallest, (wanted + smallest - 1) / smallest * smallest);
   count = (coordinates + size - 1) / size;
+}
+
+Value coordinate_net_part(Value value, const CoordinateNetAttrs& attrs, std::size_t m) {
+  const int axis = static_cast<int>(attrs.axis);
+  const auto at = static_cast<std::int64_t>(m);
+  const Value one = slice(value, axis, at, at + 1);
+  return reshape(one, without_axis(one.shape(), axis));
 }
 
 Value one_chain(const Batch& b, int input, std::int64_t chain) {

@@ -90,9 +90,17 @@ struct Select {
       graph_error("select", "the inputs' types differ");
     return site.in[1];
   }
+  // Conditions are read as bytes: of bool the compiler makes no vector code.
   template <class T>
-  static T apply(bool condition, T yes, T no) {
-    return condition ? yes : no;
+  static void tile(const Tile& t) {
+    const auto* condition = t.in<unsigned char>(0);
+    const T *yes = t.in<T>(1), *no = t.in<T>(2);
+    T* y = t.out<T>();
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < t.n; ++i) {
+      const T first = yes[i], second = no[i];
+      y[i] = condition[i] != 0 ? first : second;
+    }
   }
   static Value gradient(const Adjoint& a, int input) {
     const Value zero = fill_like(a.dy, 0);

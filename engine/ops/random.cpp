@@ -73,13 +73,11 @@ struct Random {
     const auto& attrs = t.attrs<Attrs>();
     const auto word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); };
     const std::int32_t* seed = t.in<std::int32_t>(0);
-    const RandomCoordinates at{static_cast<std::uint64_t>(word(seed[1])) << 32 | word(seed[0]),
-                               static_cast<std::uint32_t>(attrs.stream),
-                               word(*t.in<std::int32_t>(1)),
-                               static_cast<std::uint32_t>(attrs.first_chain)};
-    if (t.n > 0)
-      fill(at, elements_per_chain(attrs), t.begin,
-           std::span<T>(t.out<T>(), static_cast<std::size_t>(t.n)));
+    RandomCoordinates at{static_cast<std::uint64_t>(word(seed[1])) << 32 | word(seed[0]),
+                         static_cast<std::uint32_t>(attrs.stream), word(*t.in<std::int32_t>(1)), 0};
+    at.chain = static_cast<std::uint32_t>(attrs.first_chain);
+    fill(at, elements_per_chain(attrs), t.begin,
+         std::span<T>(t.out<T>(), static_cast<std::size_t>(t.n)));
   }
 
   static Value batch(const Batch& b) {
@@ -110,14 +108,14 @@ struct Random {
 struct RandomNormal : Random {
   template <class T>
   static void tile(const Tile& t) {
-    fill_tile<T>(t, fill_normal_rows<T>);
+    fill_tile<T>(t, fill_normal_chains<T>);
   }
 };
 
 struct RandomUniform : Random {
   template <class T>
   static void tile(const Tile& t) {
-    fill_tile<T>(t, fill_uniform_rows<T>);
+    fill_tile<T>(t, fill_uniform_chains<T>);
   }
 };
 

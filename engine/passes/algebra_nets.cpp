@@ -16,17 +16,19 @@ NodeId narrowed(Algebra& a, NodeId x, const AxisMask& mask) {
 // A net's input that is a broadcast or a fill is given once: [C,1] instead of [C,n]. On every axis
 // one input at least keeps its size, because the inputs' sizes are those of the coordinates.
 Replacement net_inputs(Algebra& a, const Candidate& c) {
-  const auto names = c.op->input_names;
-  const std::size_t first = names.size() - 1;  // x, after the others
-  std::array<int, Shape::max_rank> full{};     // inputs that have an axis' size
-  for (NodeId x : c.in.subspan(first)) {
+  // The weights, then x; the gradient has the adjoints of its network's outputs behind them.
+  const bool net = c.op == known_ops().coordinate_net;
+  const std::size_t end =
+      c.in.size() - (net ? 0 : 1 + c.attr<std::vector<std::int64_t>>("wrt").size());
+  std::array<int, Shape::max_rank> full{};  // inputs that have an axis' size
+  for (NodeId x : c.in.subspan(1, end - 1)) {
     const Shape& shape = a.graph().type(x).shape;
     for (int axis = 0; axis < shape.rank(); ++axis)
       full[static_cast<std::size_t>(axis)] += shape[axis] != 1;
   }
   std::vector<NodeId> inputs(c.in.begin(), c.in.end());
   bool changed = false;
-  for (std::size_t i = first; i < inputs.size(); ++i) {
+  for (std::size_t i = 1; i < end; ++i) {
     AxisMask mask = a.repeated_axes(inputs[i]);
     bool any = false;
     for (std::size_t axis = 0; axis < mask.size(); ++axis) {

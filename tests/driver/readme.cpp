@@ -45,7 +45,8 @@ std::vector<Typed> typed_commands(const std::string& readme) {
   return list;
 }
 
-// Words, and numbers to four digits: the last digits are the processor's.
+// Words, and numbers to four digits: the last digits are the processor's, and so are tiny numbers,
+// which are rounding errors.
 std::string comparable(const std::string& text) {
   std::istringstream lines(text);
   std::string result;
@@ -60,7 +61,8 @@ std::string comparable(const std::string& text) {
       char* end = nullptr;
       const double number = std::strtod(word.c_str(), &end);
       const bool whole = end == word.c_str() + word.size() && std::isfinite(number);
-      result += whole ? fmt::format("{:.4g} ", number) : word + ' ';
+      const double shown = std::abs(number) < 1e-6 ? 0 : number;
+      result += whole ? fmt::format("{:.4g} ", shown) : word + ' ';
     }
     result += '\n';
   }

@@ -1,4 +1,5 @@
 // whorl sample from end to end, through the program: what it draws, says and leaves behind.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -204,6 +205,17 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
   BOOST_TEST(quotients.get<double>("statistics.fallbacks") < 0.1);
   BOOST_TEST(std::abs(parameter(quotients, 0).get<double>("mean") -
                       parameter(report, 0).get<double>("mean")) < 1e-3);
+  // A rule of its own for the step size goes before a file's, and a flag before both.
+  const std::string rule = "step_size_times_gradient_rms: 0.2 largest_step_size: 0.5 energy_input";
+  std::string text = disguised_sghmc;
+  text.replace(text.find("energy_input"), 12, rule);
+  directory.write("rule.pbtxt", text);
+  const Json ruled = json("sample linear.pbtxt --sampler rule.pbtxt --out ruled" + data);
+  BOOST_TEST(ruled.get<double>("step_size") == 0.2 / ruled.get<double>("task.gradient_rms"));
+  BOOST_TEST(json(words + " --sampler rule.pbtxt").get<double>("step_size") == 0.02);
+  const Json repeated = json("sample ruled/config.pbtxt --out ruled2");
+  BOOST_TEST(repeated.get<double>("step_size") == ruled.get<double>("step_size"));
+  BOOST_TEST((directory.read("ruled/draws/w.npy") == directory.read("ruled2/draws/w.npy")));
   // The directory has all that is needed to do it again.
   directory.write("learned.pbtxt", "");
   must("sample learned/config.pbtxt --out again");
@@ -283,6 +295,42 @@ BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(data_come_from_tables_and_arrays_in_any_mix) {
+  const std::string words = "sample linear.pbtxt --step-size 0.02 --steps 40 --out ";
+  must(words + "given --data d.csv --columns x=a,b");
+  // y has a column of its own name, and x takes the others.
+  must(words + "guessed --data d.csv");
+  // The same numbers as arrays, which tell the number of features as well.
+  Tensor x({DType::f64, {30, 2}}), y({DType::f64, {30}});
+  std::istringstream lines(Regression().csv);
+  std::string line;
+  std::getline(lines, line);
+  for (int row = 0; std::getline(lines, line); ++row) {
+    std::istringstream cells(line);
+    char comma;
+    cells >> x.data<double>()[2 * row] >> comma >> y.data<double>()[row] >> comma >>
+        x.data<double>()[2 * row + 1];
+  }
+  npy("x.npy", x);
+  npy("y.npy", y);
+  must(words + "arrays --data x=x.npy --data y=y.npy");
+  must(words + "mixed --data d.csv --data x=x.npy");
+  const std::string draws = directory.read("given/draws/w.npy");
+  for (const char* other : {"guessed", "arrays", "mixed"})
+    BOOST_TEST((directory.read(fmt::format("{}/draws/w.npy", other)) == draws), other);
+
+  // An input without rows is bound as it is.
+  const std::string half = "constants { name: \"half\" type: \"f32[]\" values: [0.5] }";
+  std::string text = linear_regression;
+  text.replace(text.find(half), half.size(), "inputs { name: \"half\" type: \"f32[]\" }");
+  directory.write("scaled.pbtxt", text);
+  npy("half.npy", Tensor::scalar(0.5));
+  must(
+      "sample scaled.pbtxt --step-size 0.02 --steps 40 --out whole --data d.csv"
+      " --data half=half.npy");
+  BOOST_TEST((directory.read("whole/draws/w.npy") == draws));
+}
+
 BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
   const std::string words = "sample gaussian.pbtxt --steps 120 --out ";
   must(words + "all");
@@ -342,8 +390,8 @@ BOOST_AUTO_TEST_CASE(a_signal_stops_a_run_after_it_wrote_what_there_is) {
   if (child == 0) {
     const std::string where = directory.path();
     if (::chdir(where.c_str()) != 0) ::_exit(99);
-    if (std::freopen("said.txt", "w", stdout) == nullptr) ::_exit(98);
-    if (std::freopen("errors.txt", "w", stderr) == nullptr) ::_exit(97);
+    ::dup2(::open("said.txt", O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    ::dup2(::open("errors.txt", O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     ::execl(WHORL_BINARY, "whorl", "sample", "gaussian.pbtxt", "--steps", "200000", "--thin", "10",
             "--out", "run", static_cast<char*>(nullptr));
     ::_exit(96);

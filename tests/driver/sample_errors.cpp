@@ -130,9 +130,10 @@ BOOST_AUTO_TEST_CASE(samplers) {
   BOOST_TEST(error(call + "--sampler hmc --set leapfrog_steps=1.5") ==
              "2: [sample] setting 'leapfrog_steps' is 1.5; expected a whole number");
   BOOST_TEST(error(call + "--sampler none.pbtxt").starts_with("6: [load] none.pbtxt: "));
-  BOOST_TEST(error(call + "--set friction=30") ==
-             "2: [sampler] step size 0.1 times friction 30 is 3, and sghmc needs less than 2: the "
-             "step size must be below 0.06666666666666667");
+  BOOST_TEST(
+      error(call + "--set friction=30") ==
+      "2: [sampler] step size 0.1 times friction 30 is not below 2, so the momentum of sghmc "
+      "would grow: the step size must be below 0.06666666666666667");
 }
 
 BOOST_AUTO_TEST_CASE(data) {
@@ -175,9 +176,9 @@ BOOST_AUTO_TEST_CASE(data) {
 BOOST_AUTO_TEST_CASE(directories_and_memory) {
   const std::string call = "sample plain.pbtxt --step-size 0.1 --steps 100 ";
   BOOST_TEST(error(call + "--out .") ==
-             "2: [sample] --out .: the directory is not empty; choose another, or give "
+             "2: [run] --out .: the directory is not empty; choose another, or give "
              "--overwrite");
-  BOOST_TEST(error(call + "--out d.csv").starts_with("6: [sample] --out d.csv: "));
+  BOOST_TEST(error(call + "--out d.csv").starts_with("6: [run] --out d.csv: "));
   BOOST_TEST(error(call + "--chains 1000 --memory-budget 100K") ==
              "8: [sample] 50 draws of 1000 chains with 2 numbers each need 400000 bytes, the "
              "budget is 102400; a larger --thin keeps fewer");

@@ -322,12 +322,12 @@ output out = %12
       {"net_inputs",
        [](Build& b) {
          return b.op("coordinate_net_weights_gradient",
-                     {b.line, b.slice(b.batch, 0, 0, 1), broadcast(b.s, {2, 3}), b.x},
+                     {b.line, broadcast(b.s, {2, 3}), b.x, broadcast(b.v, {2, 3})},
                      {{"hidden", L{3, 2}}, {"activation", std::string("tanh")}});
        }, R"(
-%10 = slice(%8) {axis=0, begin=0, end=1, step=1} : f32[1,2,3]
+%10 = broadcast(%2) {shape=[2,3], axes=[1]} : f32[2,3]
 %11 = reshape(%3) {shape=[1,1]} : f32[1,1]
-%12 = coordinate_net_weights_gradient(%7, %10, %11, %0) {hidden=[3,2], activation="tanh", wrt=[], axis=0} : f32[20]
+%12 = coordinate_net_weights_gradient(%7, %11, %0, %10) {hidden=[3,2], activation="tanh", wrt=[]} : f32[20]
 output out = %12
 )", Same::nearly},
       {"net_inputs", [](Build& b) { return coordinate_net({b.row, b.x}, b.line, {{3, 2}, "relu", {}}); },

@@ -24,9 +24,9 @@ struct Case {
   std::int64_t axis = 0;
 
   Attributes attributes(const OpDef& op) const {
-    return make_attributes(
-        op.name, op.attrs(),
-        {{"hidden", hidden}, {"activation", activation}, {"wrt", wrt}, {"axis", axis}});
+    AttrList list{{"hidden", hidden}, {"activation", activation}, {"wrt", wrt}};
+    if (op.name == "coordinate_net") list.push_back({"axis", axis});
+    return make_attributes(op.name, op.attrs(), list);
   }
   std::int64_t weights() const { return coordinate_net_weights(x.size(), hidden); }
   Shape coordinates() const { return broadcast_shape("test", x); }
@@ -167,6 +167,21 @@ std::int64_t output_index(const Case& c, std::int64_t index, std::int64_t m) {
   return (index / inner * parts + m) * inner + index % inner;
 }
 
+// Adds adjoints for the weights' gradient to the inputs: those that stand in dy, which is shaped
+// like the output.
+void add_adjoints(const Case& c, const Tensor& dy, std::vector<Tensor>& in) {
+  const Shape s = c.coordinates();
+  for (std::int64_t m = 0; m <= static_cast<std::int64_t>(c.wrt.size()); ++m) {
+    Tensor part({dy.dtype(), s});
+    dispatch(dy.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      for (std::int64_t i = 0; i < s.elements(); ++i)
+        part.data<T>()[i] = dy.data<T>()[output_index(c, i, m)];
+    });
+    in.push_back(part);
+  }
+}
+
 Tensor composed(const OpDef& op, const std::vector<Tensor>& in, const Attributes& attributes) {
   Graph graph;
   std::vector<Value> values;
@@ -260,7 +275,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_kernels_equal_their_compositions, T, Floats)
     const double forward = apart(y, composed(net_op(), in, attrs));
     BOOST_TEST(forward < tolerance<T>, c.name() << ": " << forward);
     std::mt19937_64 random(5);
-    in.insert(in.begin() + 1, uniform_tensor<T>(y.shape(), random));
+    add_adjoints(c, uniform_tensor<T>(y.shape(), random), in);
     const Attributes same = c.attributes(gradient_op());
     const double back =
         apart(evaluate_op(gradient_op(), in, same), composed(gradient_op(), in, same));
@@ -308,7 +323,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(results_do_not_depend_on_how_units_are_cut, T, Flo
       auto in = inputs_for<T>(c, 6);
       const Tensor whole = evaluate_op(net_op(), in, c.attributes(net_op()));
       for (const OpDef* op : {&net_op(), &gradient_op()}) {
-        if (op == &gradient_op()) in.insert(in.begin() + 1, whole);
+        if (op == &gradient_op()) add_adjoints(c, whole, in);
         std::vector<Type> types;
         std::vector<const void*> pointers;
         for (const Tensor& tensor : in) {
@@ -340,8 +355,8 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_repeated_in_place) {
   for (std::int64_t i = 0; i < 1200; ++i) copied[1].data<float>()[i] = in[1].data<float>()[i / 300];
   const Tensor y = evaluate_op(net_op(), in, narrow.attributes(net_op()));
   BOOST_TEST(y.same_bits(evaluate_op(net_op(), copied, wide.attributes(net_op()))));
-  in.insert(in.begin() + 1, y);
-  copied.insert(copied.begin() + 1, y);
+  add_adjoints(narrow, y, in);
+  add_adjoints(wide, y, copied);
   BOOST_TEST(apart(evaluate_op(gradient_op(), in, narrow.attributes(gradient_op())),
                    evaluate_op(gradient_op(), copied, wide.attributes(gradient_op()))) < 1e-6);
 }
@@ -363,15 +378,14 @@ BOOST_AUTO_TEST_CASE(a_batch_equals_its_chains) {
   const std::int64_t size = 3;
   const Case c{"tanh", {4}, {1, 0}, {{5, 1}, {5, 70}}, 1};
   for (const OpDef* op : {&net_op(), &gradient_op()})
-    for (unsigned mask = 1; mask < (op == &net_op() ? 8u : 16u); ++mask) {
+    for (unsigned mask = 1; mask < (op == &net_op() ? 8u : 64u); ++mask) {
       std::mt19937_64 random(mask);
       std::vector<Tensor> one = inputs_for<double>(c, 9);
-      if (op == &gradient_op())
-        one.insert(one.begin() + 1, uniform_tensor<double>({5, 3, 70}, random));
+      if (op == &gradient_op()) add_adjoints(c, uniform_tensor<double>({5, 3, 70}, random), one);
       Graph graph;
       std::vector<Value> values;
       std::vector<Tensor> all;
-      std::array<bool, 4> batched{};
+      std::array<bool, 6> batched{};
       for (std::size_t i = 0; i < one.size(); ++i) {
         batched[i] = (mask >> i & 1) != 0;
         all.push_back(batched[i] ? uniform_tensor<double>(one[i].shape().with_front(size), random)
@@ -412,7 +426,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_nan_is_not_swallowed, T, Floats) {
       for (std::int64_t i = 0; i < 100; ++i) BOOST_TEST(std::isnan(y.at(i)) == (i == 33));
       Tensor dy(y.type());
       std::fill_n(dy.data<T>(), 200, T(1));
-      in.insert(in.begin() + 1, dy);
+      add_adjoints(c, dy, in);
       const Tensor w = evaluate_op(gradient_op(), in, c.attributes(gradient_op()));
       bool found = false;
       for (std::int64_t i = 0; i < w.elements(); ++i) found |= std::isnan(w.at(i));
@@ -449,8 +463,16 @@ BOOST_AUTO_TEST_CASE(mistakes_are_graph_errors_that_name_them) {
       call(gradient_op(), {w, x, x},
            make_attributes("test", gradient_op().attrs(), {{"hidden", Ints{3}}, {"wrt", Ints{0}}})),
       Error,
-      message_is("[coordinate_net_weights_gradient] dy must be f32[2,4]: found f32[4]; inputs "
-                 "weights=f32[10] dy=f32[4] x=f32[4]"));
+      message_is(
+          "[coordinate_net_weights_gradient] has 2 inputs after the weights; expected x, and "
+          "dy of 2 outputs; inputs weights=f32[10] x_dy=f32[4] x_dy=f32[4]"));
+  const Value short_dy = input(graph, "dy", {DType::f32, {3}});
+  BOOST_CHECK_EXCEPTION(
+      call(gradient_op(), {w, x, short_dy},
+           make_attributes("test", gradient_op().attrs(), {{"hidden", Ints{3}}})),
+      Error,
+      message_is("[coordinate_net_weights_gradient] dy must be f32[4]: found f32[3]; inputs "
+                 "weights=f32[10] x_dy=f32[4] x_dy=f32[3]"));
   BOOST_CHECK_EXCEPTION(coordinate_net_weights(2, {}), Error,
                         message_is("[coordinate_net] has 0 hidden layers; expected 1 or 2"));
 }

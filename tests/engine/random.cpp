@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <numbers>
 #include <set>
@@ -246,31 +245,26 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(any_range_of_elements_has_the_same_bits, T, Floats
   }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(rows_of_chains_have_the_bits_of_each_chain_alone, T, Floats) {
-  const RandomCoordinates at{5, 6, 7, 8};
-  for (std::int64_t row : {1, 2, 3, 4, 7, 20, 33, 130, 300}) {
-    std::vector<T> normals(static_cast<std::size_t>(11 * row)), uniforms(normals.size());
-    for (std::int64_t chain = 0; chain < 11; ++chain) {
-      RandomCoordinates alone = at;
-      alone.chain += static_cast<std::uint32_t>(chain);
-      const auto offset = static_cast<std::size_t>(chain * row),
-                 size = static_cast<std::size_t>(row);
-      fill_normal<T>(alone, 0, std::span(normals).subspan(offset, size));
-      fill_uniform<T>(alone, 0, std::span(uniforms).subspan(offset, size));
-    }
-    for (std::size_t begin :
-         {std::size_t{0}, std::size_t{1}, static_cast<std::size_t>(5 * row / 2)})
-      for (std::size_t end : {normals.size(), normals.size() - 1, begin + 1}) {
-        std::vector<T> found(end - begin);
-        const auto equals = [&](const std::vector<T>& whole) {
-          return std::memcmp(found.data(), whole.data() + begin, found.size() * sizeof(T)) == 0;
-        };
-        fill_normal_rows<T>(at, row, static_cast<std::int64_t>(begin), found);
-        BOOST_TEST(equals(normals));
-        fill_uniform_rows<T>(at, row, static_cast<std::int64_t>(begin), found);
-        BOOST_TEST(equals(uniforms));
+BOOST_AUTO_TEST_CASE_TEMPLATE(chains_in_a_row_have_the_bits_of_each_alone, T, Floats) {
+  const RandomCoordinates at{78, 5, 6, 0xfffffff0u};
+  for (std::int64_t per_chain : {1, 2, 3, 4, 7, 8, 20, 31, 32, 63, 64, 65, 130}) {
+    const auto n = static_cast<std::size_t>(5 * per_chain + 70);
+    for (std::int64_t first : {std::int64_t{0}, std::int64_t{1}, per_chain - 1, 3 * per_chain}) {
+      std::vector<T> normals_found(n), uniforms_found(n);
+      fill_normal_chains<T>(at, per_chain, first, normals_found);
+      fill_uniform_chains<T>(at, per_chain, first, uniforms_found);
+      bool same = true;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t place = first + static_cast<std::int64_t>(i);
+        RandomCoordinates own = at;
+        own.chain += static_cast<std::uint32_t>(place / per_chain);
+        same &= normals_found[i] == normal<T>(own, place % per_chain);
+        same &= uniforms_found[i] == uniform<T>(own, place % per_chain);
       }
+      BOOST_TEST(same, per_chain << " elements each, from " << first);
+    }
   }
+  fill_normal_chains<T>(at, 0, 0, std::span<T>{});
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(normals_have_the_moments_and_the_distribution, T, Floats) {

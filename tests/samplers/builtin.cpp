@@ -96,6 +96,22 @@ BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_samplers_and_of_the_table) {
     BOOST_TEST(setting.value == values.at(setting.name), setting.name);
 }
 
+BOOST_AUTO_TEST_CASE(draws_do_not_depend_on_threads_nor_on_how_steps_are_grouped) {
+  const Energy energy = wavy(DType::f32, 7);
+  for (std::string_view name : builtin_names()) {
+    const Step step = builtin_step(name, energy);
+    const auto run = [&](int threads, std::int64_t group) {
+      Chains chains(step, {.chains = 33, .steps_per_run = group, .seed = 5, .threads = threads});
+      chains.start("position", {Start::Kind::uniform, -2, 2});
+      while (chains.step() < 12) chains.advance([](std::int64_t) { return 0.1; });
+      return chains.state("position").clone();
+    };
+    const Tensor base = run(1, 1);
+    for (int threads : {1, 2, 8})
+      for (std::int64_t group : {1, 6}) BOOST_TEST(run(threads, group).same_bits(base), name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_sampler_has_its_own_settings_only) {
   using Names = std::vector<std::string_view>;
   const std::map<std::string_view, Names> wanted{

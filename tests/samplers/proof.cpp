@@ -22,7 +22,7 @@ std::string text(const Proof& proof) {
 }
 
 // All six checks apply and pass. Two of them are statistical, so this is two statistical asserts.
-void require_proven(std::string_view sampler, const Dynamics& dynamics,
+void require_proven(std::string_view sampler, const auto& dynamics,
                     const ProofOptions& options = {}) {
   const Proof proof = prove(dynamics, options);
   BOOST_TEST_MESSAGE(sampler << text(proof));
@@ -103,6 +103,16 @@ BOOST_AUTO_TEST_CASE(learned_samplers_are_proven) {
   require_proven("relu", learned_dynamics(networks("relu", {10, 10})));
 }
 
+BOOST_AUTO_TEST_CASE(inputs_at_the_scale_of_a_task_are_part_of_what_is_proven) {
+  LearnedSampler sampler = networks("tanh", {6});
+  sampler.energy_input = EnergyInput::asinh;
+  sampler.scale_momentum = sampler.scale_gradient = true;
+  require_proven(
+      "asinh",
+      learned_dynamics(
+          sampler, {.energy_mean = 2, .energy_sd = 1.5, .momentum_rms = 0.8, .gradient_rms = 1.7}));
+}
+
 BOOST_AUTO_TEST_CASE(clamps_and_kinks_are_proven_by_the_differences_that_avoid_them) {
   LearnedSampler sampler = networks("relu", {40, 40});
   sampler.diffusion.transform = Transform::absolute;
@@ -124,6 +134,18 @@ BOOST_AUTO_TEST_CASE(dynamics_written_by_hand_are_proven) {
   require_proven("energy dependent", energy_dependent());
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_that_is_written_for_one_size_is_proven_size_by_size) {
+  const DynamicsOfSize sampler = [](std::int64_t n) {
+    Graph graph;
+    const Type vector{DType::f64, {n}};
+    const Value p = input(graph, "momentum", vector), u = input(graph, "energy", vector);
+    graph.add_output("Q", (1 + 0.5 * tanh(p - 0.3 * u)).id);
+    graph.add_output("D", softplus(p).id);
+    return graph_dynamics({{"momentum"}}, graph);
+  };
+  require_proven("graph", sampler);
+}
+
 BOOST_AUTO_TEST_CASE(a_mass_is_part_of_the_law_that_momenta_are_drawn_from) {
   require_proven("mass", with_kinetic([](const auto& z) {
                    return 0.1 * sum(square(z.at("momentum") - 0.7));
@@ -142,6 +164,19 @@ BOOST_AUTO_TEST_CASE(without_exact_draws_the_statistical_checks_are_skipped_with
     BOOST_TEST(proof.check(name).explanation ==
                "no exact draws: H - U is not a positive quadratic function of the variables alone");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_mass_that_follows_the_position_adds_its_force) {
+  // m(theta) = 1 + sigmoid(theta), K = sum p^2 / 2m + log(m) / 2: exp(-K) is a normalised density
+  // of p for every theta, and dK/dtheta is part of dH/dtheta.
+  Dynamics dynamics = sghmc_dynamics(1);
+  dynamics.kinetic = [](const std::map<std::string, Value, std::less<>>& z) {
+    const Value mass = 1 + sigmoid(z.at("position"));
+    return 0.5 * sum(square(z.at("momentum")) / mass + log(mass));
+  };
+  const Proof proof = prove(dynamics, quick);
+  for (const char* name : {"correction", "stationarity", "diffusion", "curl"})
+    BOOST_TEST((proof.check(name).verdict == Verdict::passed), text(proof));
 }
 
 BOOST_AUTO_TEST_CASE(where_kinks_are_everywhere_nothing_is_concluded) {
