@@ -132,7 +132,8 @@ ChosenSampler choose_learned(const SamplerRequest& request, const Target& target
   std::optional<double> own;
   if (request.own_step_size && learned.step_size(task) > 0) own = learned.step_size(task);
   const Schedule step_size = own ? Schedule::constant(*own) : given_step_size(request);
-  Step step = learned_step(request, target, learned, task, step_size.at(0));
+  Step step =
+      learned_step(request, target, limited(learned, step_size.largest()), task, step_size.at(0));
   return {std::move(step), step_size, own,
           std::move(file), measured,  recipe_options(request, target).temperature};
 }

@@ -100,6 +100,13 @@ void check(const LearnedSampler& sampler) {
     graph_error("sampler", "alpha and c must not be negative: {} and {}", sampler.alpha, sampler.c);
 }
 
+LearnedSampler limited(LearnedSampler sampler, double step_size) {
+  if (!(sampler.step_size_times_gradient_rms > 0)) return sampler;
+  Network& d = sampler.diffusion;
+  d.high = d.low < d.high ? std::min(d.high, 1 / step_size) : 1 / step_size;
+  return sampler;
+}
+
 void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
   std::uint32_t stream = weight_stream;
   for (Network* network : {&sampler.curl, &sampler.diffusion}) {

@@ -86,6 +86,11 @@ struct LearnedSampler {
   }
 };
 
+// For chains with steps of this size. D times the step size above 1 turns the momentum around
+// within a step; where the target is stiff as well, chains diverge. So a sampler that has a rule
+// for its step size gets its clamp of D there, unless that is lower; others stay as they are.
+LearnedSampler limited(LearnedSampler sampler, double step_size);
+
 // Networks with two and three inputs and weights as PyTorch draws them: every weight and bias of a
 // layer with n inputs is uniform in +-1/sqrt(n).
 void draw_weights(LearnedSampler& sampler, std::uint64_t seed);

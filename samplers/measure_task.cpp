@@ -1,6 +1,8 @@
 #include "samplers/measure_task.hpp"
 
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "samplers/dynamics.hpp"
 
@@ -10,6 +12,8 @@ namespace {
 
 // Keeps the pilot's noise apart from that of the run that it is for.
 constexpr std::uint64_t pilot_seed = 0x70696c6f74;  // "pilot"
+// Of the step size, where the target is too stiff for it.
+constexpr int halvings = 6;
 
 void check(const Pilot& pilot) {
   if (pilot.chains < 1 || pilot.steps < 2)
@@ -64,12 +68,10 @@ TaskStatistics run_pilot(Chains& chains, const Pilot& pilot, double injected_noi
           std::sqrt(gradient.mean_square() + injected_noise * injected_noise)};
 }
 
-}  // namespace
-
-TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
-                            const Pilot& pilot, const Start& start, std::uint64_t seed,
-                            const TaskData& data, int threads) {
-  check(pilot);
+// Nothing when the chains diverge; `why` then says where.
+std::optional<TaskStatistics> attempt(const Energy& energy, const GradientSource& gradient,
+                                      const Pilot& pilot, const Start& start, std::uint64_t seed,
+                                      const TaskData& data, int threads, std::string& why) {
   RecipeOptions options;
   options.gradient = gradient;
   Chains chains(recipe_step(energy, complete_recipe(sghmc_dynamics(pilot.friction)), options),
@@ -81,21 +83,40 @@ TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient
   if (data.bind) data.bind(chains);
   chains.start("position", start);
   try {
-    const TaskStatistics found = run_pilot(chains, pilot, gradient.injected_noise, data);
-    if (!(found.energy_sd > 0) || !std::isfinite(found.energy_sd) ||
-        !std::isfinite(found.gradient_rms) || !std::isfinite(found.momentum_rms))
-      fail(ErrorKind::numeric, "pilot",
-           "the short run that measures the task found an energy of {} with deviation {}, momentum "
-           "{} and gradient {}; expected numbers, and an energy that varies",
-           found.energy_mean, found.energy_sd, found.momentum_rms, found.gradient_rms);
-    return found;
+    return run_pilot(chains, pilot, gradient.injected_noise, data);
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
     const std::string_view text = error.what();
-    if (error.kind() != ErrorKind::numeric || text.starts_with("[pilot]")) throw;
-    fail(ErrorKind::numeric, "pilot",
-         "the short run of SGHMC that measures the task, with step size {}, diverged: {}",
-         pilot.step_size, text.substr(text.find("] ") + 2));
+    why = text.substr(text.find("] ") + 2);
+    return std::nullopt;
   }
+}
+
+}  // namespace
+
+TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
+                            const Pilot& pilot, const Start& start, std::uint64_t seed,
+                            const TaskData& data, int threads) {
+  check(pilot);
+  Pilot now = pilot;
+  std::string why;
+  auto found = attempt(energy, gradient, now, start, seed, data, threads, why);
+  for (int i = 0; i < halvings && !found; ++i) {
+    now.step_size /= 2;
+    found = attempt(energy, gradient, now, start, seed, data, threads, why);
+  }
+  if (!found)
+    fail(ErrorKind::numeric, "pilot",
+         "the short run of SGHMC that measures the task diverged with step size {}, and with all "
+         "its halves down to {}: {}",
+         pilot.step_size, now.step_size, why);
+  if (!(found->energy_sd > 0) || !std::isfinite(found->energy_sd) ||
+      !std::isfinite(found->gradient_rms) || !std::isfinite(found->momentum_rms))
+    fail(ErrorKind::numeric, "pilot",
+         "the short run that measures the task found an energy of {} with deviation {}, momentum "
+         "{} and gradient {}; expected numbers, and an energy that varies",
+         found->energy_mean, found->energy_sd, found->momentum_rms, found->gradient_rms);
+  return *found;
 }
 
 }  // namespace whorl

@@ -26,8 +26,9 @@ struct TaskData {
 //   momentum_rms             sqrt(mean p^2)
 //   gradient_rms             sqrt(mean g^2 + injected_noise^2), g with its minibatch noise
 // The positions begin at `start`. The pilot's random numbers are not those of a run with the same
-// seed. Throws a numeric Error when the pilot diverges or its energy does not vary, a usage Error
-// for a pilot without chains, with fewer than 2 steps or with a step size that is not positive.
+// seed. Where the pilot diverges it begins again with half the step size, up to six times. Throws a
+// numeric Error when that does not help or the energy does not vary, a usage Error for a pilot
+// without chains, with fewer than 2 steps or with a step size that is not positive.
 TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
                             const Pilot& pilot, const Start& start, std::uint64_t seed,
                             const TaskData& data = {}, int threads = 1);

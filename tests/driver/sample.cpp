@@ -222,6 +222,21 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
   BOOST_TEST((directory.read("again/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
 }
 
+BOOST_AUTO_TEST_CASE(a_sampler_with_its_own_step_size_never_turns_the_momentum_around) {
+  std::string strong = disguised_sghmc;  // D = 1e4
+  strong.replace(strong.rfind("0, 1]"), 5, "0, 100]");
+  directory.write("as_written.pbtxt", strong);
+  strong.replace(strong.find("pilot"), 5,
+                 "step_size_times_gradient_rms: 0.1 largest_step_size: 1 pilot");
+  directory.write("learned.pbtxt", strong);
+  const Json report = json("sample linear.pbtxt --sampler learned.pbtxt --steps 100" + data);
+  BOOST_TEST(std::abs(report.get<double>("statistics.diffusion") * report.get<double>("step_size") -
+                      1) < 1e-6);
+  const Json written =
+      json("sample linear.pbtxt --sampler as_written.pbtxt --step-size 1e-4 --steps 100" + data);
+  BOOST_TEST(written.get<double>("statistics.diffusion") == 1e4);
+}
+
 BOOST_AUTO_TEST_CASE(a_sampler_written_by_hand_has_the_closed_form) {
   const Regression exact;
   const std::string file = WHORL_SOURCE_DIR "/graphs/samplers/slow_in_the_bulk.pbtxt";

@@ -73,16 +73,27 @@ BOOST_AUTO_TEST_CASE(data_and_minibatches_reach_the_pilot) {
   BOOST_TEST(found.energy_sd > 0);
 }
 
+// Leapfrog is stable up to a step size of 2 sd, about.
+BOOST_AUTO_TEST_CASE(a_pilot_that_diverges_begins_again_with_half_the_step_size) {
+  const Pilot pilot{.step_size = 0.05, .friction = 1, .chains = 64, .steps = 2000};
+  const TaskStatistics found = measure_task(round_energy(0.01), {}, pilot, around, 1);
+  const TaskStatistics small =
+      measure_task(round_energy(0.01), {}, {0.0125, 1, 64, 2000}, around, 1);
+  BOOST_TEST(found.gradient_rms == small.gradient_rms);
+  BOOST_TEST(std::abs(found.gradient_rms - 100) < 25);
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_one_sentence) {
   BOOST_TEST(error_text([] { measure_task(round_energy(1), {}, {.steps = 1}, around, 1); }) ==
              "[pilot] expected at least one chain and two steps: 16 and 1");
   BOOST_TEST(error_text([] { measure_task(round_energy(1), {}, {.step_size = 0}, around, 1); }) ==
              "[pilot] step size and friction must be positive: 0 and 1");
-  BOOST_TEST(error_text([] {
-               measure_task(round_energy(1e-9), {}, {.step_size = 1, .steps = 200}, around, 1);
-             })
-                 .starts_with("[pilot] the short run of SGHMC that measures the task, with step "
-                              "size 1, diverged: the energy is not finite at step "));
+  BOOST_TEST(
+      error_text(
+          [] { measure_task(round_energy(1e-9), {}, {.step_size = 1, .steps = 200}, around, 1); })
+          .starts_with("[pilot] the short run of SGHMC that measures the task diverged with step "
+                       "size 1, and with all its halves down to 0.015625: the energy is not finite "
+                       "at step "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
