@@ -27,16 +27,16 @@ Moments moments_of(std::span<const double> values) {
   return m;
 }
 
-// One parameter's half chains, with the variances within and over them.
+// One parameter's half chains, with the variances within and over them. They are the coordinates
+// of one path, [length, halves], because only sums over all of them are needed.
 class Halves {
  public:
-  explicit Halves(std::vector<LaggedSums> halves) : halves_(std::move(halves)) {
-    std::vector<double> means;
-    for (LaggedSums& half : halves_) {
-      means.push_back(half.mean().front());
-      within_ += half.at(0) / (size() - 1) / count();
-    }
-    total_ = (size() - 1) / size() * within_ + moments_of(means).variance;
+  Halves(std::vector<double> path, std::int64_t halves)
+      : count_(static_cast<double>(halves)),
+        size_(static_cast<double>(path.size()) / count_),
+        sums_(std::move(path), halves, static_cast<std::int64_t>(size_)) {
+    within_ = sums_.at(0) / (size_ - 1) / count_;
+    total_ = (size_ - 1) / size_ * within_ + moments_of(sums_.mean()).variance;
   }
 
   double rhat() const { return std::sqrt(total_ / within_); }
@@ -44,42 +44,40 @@ class Halves {
   double ess() {
     if (!(total_ > 0) || !std::isfinite(total_)) return std::numeric_limits<double>::quiet_NaN();
     double tau = -1, before = std::numeric_limits<double>::infinity();
-    for (std::int64_t lag = 0; lag + 1 < halves_.front().length(); lag += 2) {
+    for (std::int64_t lag = 0; lag + 1 < sums_.length(); lag += 2) {
       const double pair = correlation(lag) + correlation(lag + 1);
       if (!(pair > 0)) break;
       before = std::min(before, pair);
       tau += 2 * before;
     }
-    const double draws = count() * size();
+    const double draws = count_ * size_;
     return draws / std::max(tau, 1 / std::log10(draws));
   }
 
  private:
-  double count() const { return static_cast<double>(halves_.size()); }
-  double size() const { return static_cast<double>(halves_.front().length()); }
   double correlation(std::int64_t lag) {
     if (lag == 0) return 1;
-    double covariance = 0;
-    for (LaggedSums& half : halves_) covariance += half.at(lag) / size() / count();
-    return 1 - (within_ - covariance) / total_;
+    return 1 - (within_ - sums_.at(lag) / size_ / count_) / total_;
   }
 
-  std::vector<LaggedSums> halves_;
+  double count_, size_;
+  LaggedSums sums_;
   double within_ = 0, total_ = 0;
 };
 
 // `values` are one parameter's draws, [chains, length].
 ParameterSummary summary_of(std::span<const double> values, std::size_t length) {
-  const std::size_t half = length / 2;
-  std::vector<LaggedSums> parts;
-  for (std::size_t begin = 0; begin < values.size(); begin += length)
-    for (const std::size_t from : {begin, begin + length - half})
-      parts.emplace_back(std::vector<double>(&values[from], &values[from] + half), 1);
-  Halves halves(std::move(parts));
+  const std::size_t half = length / 2, halves = values.size() / length * 2;
+  std::vector<double> path(half * halves);
+  for (std::size_t h = 0; h < halves; ++h) {
+    const std::size_t from = h / 2 * length + h % 2 * (length - half);
+    for (std::size_t t = 0; t < half; ++t) path[t * halves + h] = values[from + t];
+  }
+  Halves parts(std::move(path), static_cast<std::int64_t>(halves));
   const Moments all = moments_of(values);
   ParameterSummary result{.mean = all.mean, .sd = std::sqrt(all.variance)};
-  result.rhat = halves.rhat();
-  result.ess = halves.ess();
+  result.rhat = parts.rhat();
+  result.ess = parts.ess();
   result.mcse = result.sd / std::sqrt(result.ess);
   return result;
 }

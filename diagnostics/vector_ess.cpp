@@ -19,8 +19,9 @@ VectorEss ess_of(std::span<const T> path, std::int64_t dimension) {
     fail(ErrorKind::usage, "vector_ess",
          "the path has {} numbers; expected a positive multiple of the dimension {}", size,
          dimension);
-  LaggedSums sums(std::vector<double>(path.begin(), path.end()), dimension);
-  const std::int64_t n = sums.length(), max_lag = std::min<std::int64_t>(n / 3, 1000);
+  const std::int64_t n = size / dimension, max_lag = std::min<std::int64_t>(n / 3, 1000);
+  LaggedSums sums(std::vector<double>(path.begin(), path.end()), dimension,
+                  std::max<std::int64_t>(max_lag, 1));
   const auto gamma = [&](std::int64_t lag) { return sums.at(lag) / static_cast<double>(n - lag); };
 
   if (!(gamma(0) > 0) || !std::isfinite(gamma(0)))

@@ -48,8 +48,12 @@ std::string verdict_text(const Check& check) {
 
 void print_proof(const std::string& name, const Subject& subject, const Proof& proof,
                  Output& output) {
-  output.print("{}: {}{}\n", printable(name), subject.kind,
-               proof.holds() ? ", proven right" : ", NOT proven");
+  const bool skipped = std::any_of(proof.checks.begin(), proof.checks.end(),
+                                   [](const Check& c) { return c.verdict == Verdict::skipped; });
+  output.print("{}: {}, {}\n", printable(name), subject.kind,
+               !proof.holds() ? "NOT proven"
+               : skipped      ? "right by its equation; not tested by draws"
+                              : "proven right");
   for (const Check& check : proof.checks) {
     const bool known = check.verdict != Verdict::skipped;
     output.print("  {:<13} {:<9} {:<24} {}\n", check.name, verdict_text(check),
@@ -58,7 +62,8 @@ void print_proof(const std::string& name, const Subject& subject, const Proof& p
                        : std::string(),
                  check.explanation);
   }
-  output.print("  a right sampler fails with probability {:.1g} at most\n", proof.false_alarm);
+  if (proof.false_alarm > 0)
+    output.print("  a right sampler fails with probability {:.1g} at most\n", proof.false_alarm);
   if (!subject.hash.empty()) output.print("  hash          {}\n", subject.hash);
 }
 

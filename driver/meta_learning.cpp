@@ -15,7 +15,6 @@ namespace whorl::driver {
 
 namespace {
 
-constexpr std::uint32_t choice_stream = 901;
 constexpr std::string_view chosen_chains = "in_chain/chains";
 
 // Not finite where the transform does not reach y.
@@ -181,7 +180,8 @@ void MetaLearning::choose_chains() {
   const auto chains = feeds_.find(chosen_chains);
   if (chains == feeds_.end()) return;
   const auto chosen = chains->second.values<std::int32_t>();
-  const RandomCoordinates at{settings_.seed, choice_stream, static_cast<std::uint32_t>(update_)};
+  const RandomCoordinates at{settings_.seed, static_cast<std::uint32_t>(Streams::choice),
+                             static_cast<std::uint32_t>(update_)};
   const auto count = static_cast<std::uint64_t>(settings_.chains);
   const std::uint64_t first = uniform_index(at, 0, count);
   const std::uint64_t stride = 1 + uniform_index(at, 1, count / chosen.size());

@@ -259,6 +259,7 @@ SamplingResult SamplingRun::run(const RunCallbacks& callbacks) {
       callbacks.measured(metrics);
     }
   }
+  impl.chains->check_finite();
   return impl.result(seconds(), kl);
 }
 

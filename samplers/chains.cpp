@@ -11,6 +11,22 @@
 
 namespace whorl {
 
+namespace {
+
+// Where the first number is that is not finite.
+std::optional<std::int64_t> first_not_finite(const Tensor& tensor) {
+  const auto search = [](auto values) -> std::optional<std::int64_t> {
+    const auto at = std::find_if(values.begin(), values.end(),
+                                 [](auto value) { return !std::isfinite(value); });
+    if (at == values.end()) return std::nullopt;
+    return at - values.begin();
+  };
+  return tensor.dtype() == DType::f32 ? search(tensor.values<float>())
+                                      : search(tensor.values<double>());
+}
+
+}  // namespace
+
 Tensor seed_tensor(std::uint64_t seed) {
   return Tensor::of<std::int32_t>(
       {2}, {static_cast<std::int32_t>(seed & 0xffffffffu), static_cast<std::int32_t>(seed >> 32)});
@@ -50,12 +66,14 @@ struct Chains::Impl {
   Feeds feeds;  // all inputs but the state
   Tensor step_number{Type{DType::i32, {}}}, step_sizes, batches;
   std::unique_ptr<Executor> executor;
+  NodeId first_energy = 0;  // the energy as a run begins
   std::int64_t step = 0;
   bool has_batches = false;
 
   Impl(const Step& sampler, const ChainsOptions& chosen) : options(chosen) {
     const Unrolled unrolled = unroll(graph, sampler, {options.chains, options.steps_per_run, 0});
     for (const auto& [name, value] : unrolled.state) graph.add_output(name, value.id);
+    first_energy = unrolled.moments.front().statistics.at("energy").id;
     std::vector<std::string> kept{"energy"};
     kept.insert(kept.end(), options.statistics.begin(), options.statistics.end());
     for (const std::string& name : kept) add_statistic(unrolled, name);
@@ -150,17 +168,20 @@ struct Chains::Impl {
   }
 
   void check_energies() {
-    const Tensor& energies = executor->output("statistic/energy");
-    dispatch(energies.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_floating_point_v<T>) {
-        const auto values = energies.values<T>();
-        for (std::size_t i = 0; i < values.size(); ++i)
-          if (!std::isfinite(values[i]))
-            report_not_finite(static_cast<std::int64_t>(i) / options.chains,
-                              static_cast<std::int64_t>(i) % options.chains);
-      }
-    });
+    if (const auto at = first_not_finite(executor->output("statistic/energy")))
+      report_not_finite(*at / options.chains, *at % options.chains);
+  }
+
+  void check_state() {
+    for (const Slot& slot : slots) {
+      feeds.insert_or_assign(slot.variable.name, slot.now);
+      if (const auto at = first_not_finite(slot.now))
+        fail(ErrorKind::numeric, "sample",
+             "{} is not finite after step {} in chain {}; a smaller step size may help",
+             slot.variable.name, step, *at / (slot.now.elements() / options.chains));
+    }
+    const Tensor energies = evaluate(graph, feeds, {first_energy}).front();
+    if (const auto at = first_not_finite(energies)) report_not_finite(0, *at);
   }
 };
 
@@ -225,6 +246,8 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
   impl.step += steps;
 }
+
+void Chains::check_finite() { impl_->check_state(); }
 
 const Tensor& Chains::state(std::string_view variable) const { return impl_->slot(variable).now; }
 const Tensor& Chains::path() const { return impl_->executor->output("path"); }

@@ -24,7 +24,7 @@ namespace whorl {
 void fill_start(const Start& start, const RandomCoordinates& coordinates, Tensor& values);
 // The stream that the beginning of state variable k is drawn from.
 constexpr std::uint32_t start_stream(std::size_t k) {
-  return static_cast<std::uint32_t>(Streams::start + 256 * static_cast<std::int64_t>(k));
+  return static_cast<std::uint32_t>(Streams::start + static_cast<std::int64_t>(k));
 }
 
 // A seed as the input `seed` of a step, i32[2].
@@ -66,6 +66,10 @@ class Chains {
   // minibatches, fills in the rows of a step.
   void advance(const std::function<double(std::int64_t)>& step_size,
                const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch = {});
+
+  // Throws the same Error when the state as it is now, or its energy, is not finite. A step sees
+  // that only of the state that it begins with, so the last one of a run needs this.
+  void check_finite();
 
   // After the last step; valid until the next advance.
   const Tensor& state(std::string_view variable) const;

@@ -1,5 +1,6 @@
 #include "samplers/dynamics.hpp"
 
+#include "engine/algorithms.hpp"
 #include "engine/ops.hpp"
 
 namespace whorl {
@@ -97,18 +98,23 @@ Dynamics graph_dynamics(std::vector<Variable> variables, const Graph& graph) {
     }
     return matrices;
   };
-  for (const Graph::Output& output : graph.outputs())
-    if (output.name == "K")
-      dynamics.kinetic = [=](const std::map<std::string, Value, std::less<>>& z) {
-        auto values = z;
-        Graph& into = *z.begin()->second.graph;
-        for (auto& [name, value] : values) value = broadcast(value, z.at("position").shape());
-        // K looks at the variables alone; what D and Q look at is not needed for it.
-        values["energy"] = values["gradient"] = fill_like(z.at("position"), 0);
-        values["size"] =
-            fill_like(z.at("position"), static_cast<double>(z.at("position").shape().elements()));
-        return evaluate_at(into, values).at("K");
-      };
+  for (const Graph::Output& output : graph.outputs()) {
+    if (output.name != "K") continue;
+    const std::vector<char> needed = needed_for(graph, {output.node});
+    for (const char* name : {"energy", "gradient"})
+      if (const auto node = graph.find(name); node && needed[*node])
+        graph_error("sampler", "K depends on '{}'; it is a function of the variables alone", name);
+    dynamics.kinetic = [=](const std::map<std::string, Value, std::less<>>& z) {
+      auto values = z;
+      Graph& into = *z.begin()->second.graph;
+      for (auto& [name, value] : values) value = broadcast(value, z.at("position").shape());
+      // What D and Q look at is not needed for K.
+      values["energy"] = values["gradient"] = fill_like(z.at("position"), 0);
+      values["size"] =
+          fill_like(z.at("position"), static_cast<double>(z.at("position").shape().elements()));
+      return evaluate_at(into, values).at("K");
+    };
+  }
   return dynamics;
 }
 

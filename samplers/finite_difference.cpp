@@ -112,11 +112,13 @@ class FiniteDifferences {
     Value slope = part_by_momentum.value;
     if (alpha_ > 0) slope = slope + 2 * alpha_ * curl_ * curl_by_momentum.value;
     const Network& bounds = sampler_.diffusion;
+    const Value d = unbounded_diffusion(sampler_, alpha_, curl_, part);
     if (bounds.low < bounds.high) {
-      const Value d = unbounded_diffusion(sampler_, alpha_, curl_, part);
       const Value inside = logical_and(at_least(d, bounds.low), at_most(d, bounds.high));
       slope = slope * cast(inside, step_.dtype());
     }
+    if (sampler_.step_size_times_gradient_rms > 0)
+      slope = slope * cast(less_equal(d, 1 / step_.step_size()), step_.dtype());
     return {curl_by_energy.value * step_.gradient() + slope,
             logical_and(curl_by_energy.usable,
                         logical_and(curl_by_momentum.usable, part_by_momentum.usable))};

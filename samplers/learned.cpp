@@ -11,8 +11,6 @@ namespace whorl {
 
 namespace {
 
-constexpr std::uint32_t weight_stream = 900;
-
 Tensor weight_tensor(const Network& network, DType dtype) {
   Tensor tensor({dtype, {static_cast<std::int64_t>(network.weights.size())}});
   dispatch(dtype, [&](auto zero) {
@@ -96,12 +94,17 @@ void check(const LearnedSampler& sampler) {
   check("diffusion", sampler.diffusion, 3);
   for (double x : {sampler.alpha, sampler.beta, sampler.c})
     if (!std::isfinite(x)) graph_error("sampler", "alpha, beta and c must be finite: {}", x);
+  if (sampler.alpha_times_step_size > 0 && sampler.step_size_times_gradient_rms > 0)
+    graph_error(
+        "sampler",
+        "alpha_times_step_size and step_size_times_gradient_rms cannot both be given: alpha "
+        "would differ from task to task");
   if (sampler.alpha < 0 || sampler.c < 0)
     graph_error("sampler", "alpha and c must not be negative: {} and {}", sampler.alpha, sampler.c);
 }
 
 void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
-  std::uint32_t stream = weight_stream;
+  auto stream = static_cast<std::uint32_t>(Streams::weights);
   for (Network* network : {&sampler.curl, &sampler.diffusion}) {
     std::vector<double> weights(static_cast<std::size_t>(network->weight_count()));
     fill_uniform<double>({.seed = seed, .stream = stream++}, 0, weights);
@@ -184,7 +187,9 @@ Matrices matrices(StepBuilder& step, const LearnedSampler& sampler, double alpha
   const Value f_q = curl_part(step, sampler, inputs);
   const Value q = curl_of(sampler, f_q);
   const Value sum = unbounded_diffusion(sampler, alpha, q, diffusion_part(step, sampler, inputs));
-  const Value d = bounded(sampler.diffusion, sum);
+  Value d = bounded(sampler.diffusion, sum);
+  // By abs it is seen that D stays non-negative.
+  if (sampler.step_size_times_gradient_rms > 0) d = minimum(d, 1 / abs(step.step_size()));
   if (!step.has_statistic("curl")) {
     step.statistic("curl", mean(q));
     step.statistic("diffusion", mean(d));

@@ -70,7 +70,9 @@ struct LearnedSampler {
   double alpha_times_step_size = 0;  // > 0: alpha is this over the first step size
   EnergyInput energy_input = EnergyInput::raw;
   bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
-  // > 0: the step size for a task is this over the task's gradient_rms, unless another is given.
+  // > 0: the step size for a task is this over the task's gradient_rms, unless another is given. D
+  // is then also kept below 1 over the step size: beyond that, friction turns the momentum around
+  // within a step, and chains that begin far out diverge.
   double step_size_times_gradient_rms = 0;
   double largest_step_size = 1;  // of that rule
   Pilot pilot;

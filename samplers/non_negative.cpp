@@ -47,7 +47,8 @@ bool judge(const Graph& graph, NodeId id, const std::vector<char>& known) {
   if (op == "mul") return inputs[0] == inputs[1] || all(0);
   if (op == "maximum") return known[inputs[0]] || known[inputs[1]];
   if (op == "select") return all(1);
-  if (op == "clamp") return number(graph, id, "low") >= 0 || all(0);
+  if (op == "clamp")
+    return number(graph, id, "low") >= 0 || (all(0) && number(graph, id, "high") >= 0);
   if (op == "fill") return number(graph, id, "value") >= 0;
   if (op == "constant") return constant_non_negative(graph, id);
   return false;

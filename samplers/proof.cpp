@@ -1,6 +1,7 @@
 #include "samplers/proof.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "samplers/proof_checks.hpp"
 
@@ -48,6 +49,7 @@ Proof prove_sizes(const std::function<Sampler(std::int64_t size)>& sampler_of,
   DifferenceChecks differences;
   StatisticalChecks statistics;
   bool quadratic = true;
+  double growth = std::numeric_limits<double>::infinity();
   for (std::int64_t size : options.sizes) {
     const Sampler sampler = sampler_of(size);
     for (TestTarget::Kind kind : {TestTarget::Kind::gaussian, TestTarget::Kind::mixture}) {
@@ -56,6 +58,7 @@ Proof prove_sizes(const std::function<Sampler(std::int64_t size)>& sampler_of,
       const std::optional<QuadraticLaw> law = equation.quadratic_law();
       differences.add(target, equation, law, options);
       quadratic = quadratic && law;
+      if (!law) growth = std::min(growth, equation.least_growth());
       if (quadratic) statistics.add(target, equation, *law, sampler.recipe, options);
     }
   }
@@ -67,6 +70,11 @@ Proof prove_sizes(const std::function<Sampler(std::int64_t size)>& sampler_of,
                                             "no exact draws: H - U is not a positive quadratic "
                                             "function of the variables alone");
   proof.checks.insert(proof.checks.end(), more.begin(), more.end());
+  constexpr double wanted_growth = 5;
+  if (!(growth >= wanted_growth))
+    proof.checks.push_back({"law", growth, wanted_growth, true, Verdict::failed,
+                            "how much H - U grows when a variable goes far out: exp(-H) cannot be "
+                            "normalised"});
   if (quadratic) proof.false_alarm = static_cast<double>(more.size()) * false_alarm_rate;
   return proof;
 }

@@ -6,7 +6,7 @@
 //   correction    Gamma against fourth-order differences of D and Q themselves
 //   stationarity  the Fokker-Planck equation: -div(f pi) + sum d2(D pi) = 0, by differences of the
 //                 drift f and the D that the step uses
-//   diffusion     D >= 0
+//   diffusion     D >= 0, and there is a D
 //   curl          dH' (D + Q) dH = dH' D dH: Q is antisymmetric, as used
 //   generator     E_pi[f . grad phi + D : hess phi] = 0 for exact draws of pi and several phi
 //   step          the same of one real step from exact draws: with m(eta) = E[phi(z') - phi(z)],

@@ -321,11 +321,12 @@ std::vector<Check> DifferenceChecks::checks() const {
   result.push_back(difference_check("stationarity", stationarity_, stationarity_limit,
                                     stationarity_kinks_,
                                     "what the Fokker-Planck equation leaves, relative"));
-  const double smallest = -negative_diffusion_.value;
+  const bool noise = !negative_diffusion_.where.empty();
+  const double smallest = noise ? -negative_diffusion_.value : 0;
   result.push_back(
-      {"diffusion", smallest, 0, true, smallest >= 0 ? Verdict::passed : Verdict::failed,
-       negative_diffusion_.where.empty() ? "there is no noise"
-                                         : "the smallest D seen; at " + negative_diffusion_.where});
+      {"diffusion", smallest, 0, true, noise && smallest >= 0 ? Verdict::passed : Verdict::failed,
+       noise ? "the smallest D seen; at " + negative_diffusion_.where
+             : "there is no D, so no noise: chains would not forget where they began"});
   result.push_back({"curl", curl_.value, curl_limit, false,
                     curl_.value <= curl_limit ? Verdict::passed : Verdict::failed,
                     "the work that Q does, relative; worst at " + curl_.where});

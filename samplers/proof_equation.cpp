@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "autodiff/tape.hpp"
 #include "engine/ops.hpp"
@@ -206,6 +207,21 @@ std::optional<QuadraticLaw> Equation::quadratic_law() {
       for (std::size_t j = 0; j < count; ++j)
         law.mean[i] -= law.factor[i * count + k] * law.factor[j * count + k] * slopes.row(0)[j];
   return law;
+}
+
+double Equation::least_growth() {
+  const std::int64_t first = blocks_[0].size, n = width() - first;
+  Table z(1 + 2 * n, width());
+  for (std::int64_t i = 0; i < n; ++i) {
+    z.row(1 + 2 * i)[first + i] = 50;
+    z.row(2 + 2 * i)[first + i] = -50;
+  }
+  const Tables values = everything(z);
+  const Table& total = values.at("total");
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t r = 1; r < z.rows(); ++r)
+    least = std::min(least, total.row(r)[0] - total.row(0)[0]);
+  return least;
 }
 
 }  // namespace whorl

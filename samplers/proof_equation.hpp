@@ -49,6 +49,9 @@ class Equation {
   Tables split(const Table& z) const;
 
   std::optional<QuadraticLaw> quadratic_law();
+  // How much H grows, at least, when one of the variables beside the position goes to +-50: a law
+  // that can be normalised needs growth.
+  double least_growth();
 
  private:
   std::vector<Block> blocks_;

@@ -40,10 +40,13 @@ class Derivation {
       if (entry.row != a) continue;
       sum = plus(sum, reduced(a, entry.value * energy_gradient(entry.column)));
       terms.correction = plus(terms.correction, divergence(entry));
-      if (entry.column == 0) terms.by_gradient = plus(terms.by_gradient, entry.value);
+      if (entry.column == 0) terms.by_gradient = entry.value;
       if (entry.column == a) terms.diffusion = entry.value;
     }
     if (sum) terms.force = -sum;
+    // A variable that the chain has once gets the noise of all coordinates.
+    if (terms.by_gradient && per_chain(a))
+      terms.by_gradient = sqrt(whorl::sum(square(terms.by_gradient)));
     return terms;
   }
 
@@ -76,7 +79,7 @@ class Derivation {
                     "{} must not be negative, and {} is not seen to be so; end it with softplus, "
                     "square, exp, abs, relu or a clamp from 0",
                     label, entry.value.graph->label(entry.value.id));
-      entries_.push_back({a, a, entry.value});
+      add(label, {a, a, entry.value});
     }
     for (const CurlEntry& entry : matrices.curl) {
       const std::size_t a = variable(entry.row), b = variable(entry.column);
@@ -85,9 +88,16 @@ class Derivation {
       if (per_chain(a) && per_chain(b))
         graph_error("recipe", "{} couples two variables that a chain has once", label);
       check_type(label, entry.value, {step_.size()});
-      entries_.push_back({a, b, entry.value});
+      add(label, {a, b, entry.value});
       entries_.push_back({b, a, -entry.value});
     }
+  }
+
+  void add(std::string_view label, const Entry& entry) {
+    for (const Entry& other : entries_)
+      if (other.row == entry.row && other.column == entry.column)
+        graph_error("recipe", "{} is given twice", label);
+    entries_.push_back(entry);
   }
 
   void check_type(std::string_view label, Value value, const Shape& shape) const {
@@ -97,17 +107,32 @@ class Derivation {
                   to_string(wanted));
   }
 
-  // dH/dz_b; of the position it is the stochastic gradient, and what the kinetic energy adds.
+  // exp(-U - K) has the marginal exp(-U) only if exp(-K) integrates to the same everywhere.
+  void check_kinetic(Value kinetic, const std::map<std::string, Value, std::less<>>& z) const {
+    const Graph& graph = *kinetic.graph;
+    if (depends_on(kinetic, z.at("position")))
+      graph_error("recipe",
+                  "the kinetic energy depends on the position: the law of the position would then "
+                  "be exp(-U) times the integral of exp(-K)");
+    NodeId first = kinetic.id;
+    for (const auto& [variable, value] : z) first = std::min(first, value.id);
+    const std::vector<char> needed = needed_for(graph, {kinetic.id});
+    for (NodeId id = first; id <= kinetic.id; ++id)
+      if (needed[id] && graph.op(id).is(Traits::stops_gradient))
+        graph_error("recipe", "{} hides a part of the kinetic energy from dK/dp", graph.label(id));
+  }
+
+  // dH/dz_b; of the position it is the stochastic gradient.
   Value energy_gradient(std::size_t b) const {
-    if (!dynamics_.kinetic) return b == 0 ? state_.gradient : state_.z[b];
+    if (b == 0) return state_.gradient;
+    if (!dynamics_.kinetic) return state_.z[b];
     // Nodes of their own, because a variable that has moved may depend on another one, and the
     // derivative is a partial one.
     std::map<std::string, Value, std::less<>> z;
     for (std::size_t k = 0; k < state_.z.size(); ++k) z[name(k)] = state_.z[k] + 0.0;
-    const Value kinetic = dynamics_.kinetic(z), variable = z.at(name(b));
-    if (b == 0 && !depends_on(kinetic, variable)) return state_.gradient;
-    const Value slope = gradient(kinetic, variable, {.allow_unused = true});
-    return b == 0 ? state_.gradient + slope : slope;
+    const Value kinetic = dynamics_.kinetic(z);
+    check_kinetic(kinetic, z);
+    return gradient(kinetic, z.at(name(b)), {.allow_unused = true});
   }
 
   // A variable that the chain has once feels all coordinates.

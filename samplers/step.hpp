@@ -50,13 +50,15 @@ struct Step {
   std::vector<std::string> statistics;
 };
 
-// Streams of random numbers. Variable k of the state draws from `noise` + k.
+// Streams of random numbers: all that samplers and their training use, so that none meets another.
 struct Streams {
   static constexpr std::int64_t gradient_noise = 1;
-  static constexpr std::int64_t start = 2;  // position of the chains, see Chains
-  static constexpr std::int64_t accept = 3;
-  static constexpr std::int64_t jitter = 4;
-  static constexpr std::int64_t noise = 16;
+  static constexpr std::int64_t accept = 3;         // HMC
+  static constexpr std::int64_t jitter = 4;         // HMC
+  static constexpr std::int64_t noise = 16;         // + k for variable k of the state
+  static constexpr std::int64_t start = 1 << 16;    // + k, see Chains
+  static constexpr std::int64_t weights = 1 << 17;  // + 0 for f_Q, + 1 for f_D
+  static constexpr std::int64_t choice = 1 << 18;   // of chains for the in-chain loss
 };
 
 // Rows of resident data tables that one step sees.

@@ -1,6 +1,7 @@
 // The summary of several chains: known chains, and chains that do not agree.
 #include "diagnostics/summary.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "tests/diagnostics/chains.hpp"
@@ -50,6 +51,47 @@ BOOST_AUTO_TEST_CASE(two_short_chains_are_summarised_as_by_hand) {
   // Lag 1 of a half (a,b) is -(a-b)^2/4, and a half has two draws: -.25 -.25 -.25 -2.25, over 2.
   const double rho = 1 - (within + 0.375) / total;
   BOOST_TEST(found.ess == 8 / (1 + 2 * rho), tolerance(1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(slow_chains_agree_with_plain_sums) {
+  // Correlated over more lags than are summed directly; the middle draw of a chain is left out.
+  const std::int64_t length = 4001, n = 2000;
+  const std::vector<double> x = chains_of(0.995, 2, length, 11);
+  const std::int64_t begins[4] = {0, n + 1, length, length + n + 1};
+  double means[4] = {}, mean = 0, within = 0, between = 0;
+  for (int h = 0; h < 4; ++h) {
+    for (std::int64_t t = 0; t < n; ++t) means[h] += x[begins[h] + t] / n;
+    mean += means[h] / 4;
+  }
+  const auto covariance = [&](std::int64_t lag) {
+    double total = 0;
+    for (int h = 0; h < 4; ++h)
+      for (std::int64_t t = begins[h]; t + lag < begins[h] + n; ++t)
+        total += (x[t] - means[h]) * (x[t + lag] - means[h]);
+    return total / (4 * n);
+  };
+  within = covariance(0) * n / (n - 1);
+  for (double m : means) between += (m - mean) * (m - mean) / 3;
+  const double total = (n - 1.0) / n * within + between;
+  double tau = -1, before = INFINITY;
+  std::int64_t lag = 0;
+  for (; lag + 1 < n; lag += 2) {
+    const double first = lag == 0 ? 1 : 1 - (within - covariance(lag)) / total;
+    const double pair = first + 1 - (within - covariance(lag + 1)) / total;
+    if (pair <= 0) break;
+    before = std::min(before, pair);
+    tau += 2 * before;
+  }
+  const ParameterSummary found = summarise(x, 2, length, 1).front();
+  BOOST_TEST(lag > 128);
+  BOOST_TEST(found.ess == 4 * n / tau, tolerance(1e-10));
+  BOOST_TEST(found.rhat == std::sqrt(total / within), tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(chains_that_never_move_in_different_places_are_worth_next_to_nothing) {
+  std::vector<double> x(2 * 1000, 1.0);
+  for (int i = 1000; i < 2000; ++i) x[i] = 2;
+  BOOST_TEST(summarise(x, 2, 1000, 1).front().ess == 4 * 500 / 999.0, tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(chains_in_different_places_have_a_large_rhat_and_a_small_size) {

@@ -222,6 +222,21 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_with_constant_networks_is_sghmc) {
   BOOST_TEST((directory.read("again/draws/w.npy") == directory.read("sghmc/draws/w.npy")));
 }
 
+BOOST_AUTO_TEST_CASE(a_sampler_with_its_own_step_size_never_turns_the_momentum_around) {
+  std::string strong = disguised_sghmc;  // D = 1e4
+  strong.replace(strong.rfind("0, 1]"), 5, "0, 100]");
+  directory.write("as_written.pbtxt", strong);
+  strong.replace(strong.find("pilot"), 5,
+                 "step_size_times_gradient_rms: 0.1 largest_step_size: 1 pilot");
+  directory.write("learned.pbtxt", strong);
+  const Json report = json("sample linear.pbtxt --sampler learned.pbtxt --steps 100" + data);
+  BOOST_TEST(std::abs(report.get<double>("statistics.diffusion") * report.get<double>("step_size") -
+                      1) < 1e-6);
+  const Json written =
+      json("sample linear.pbtxt --sampler as_written.pbtxt --step-size 1e-4 --steps 100" + data);
+  BOOST_TEST(written.get<double>("statistics.diffusion") == 1e4);
+}
+
 BOOST_AUTO_TEST_CASE(a_sampler_written_by_hand_has_the_closed_form) {
   const Regression exact;
   const std::string file = WHORL_SOURCE_DIR "/graphs/samplers/slow_in_the_bulk.pbtxt";
@@ -263,6 +278,21 @@ BOOST_AUTO_TEST_CASE(a_gaussian_is_measured_against_its_exact_law) {
     BOOST_TEST(metrics.get<double>("energy") > 0);
   }
   BOOST_TEST(count == 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_of_gaussians_is_so_many_targets) {
+  const auto with = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  directory.write("several.pbtxt", with(gaussian_experiment, "smallest_sd: 0.3 }", "} count: 3"));
+  directory.write("third.pbtxt",
+                  with(with(gaussian_experiment, "smallest_sd: 0.3", ""), "seed: 4", "seed: 6"));
+  const Json several = json("sample several.pbtxt --target 3 --steps 100 --out several");
+  json("sample third.pbtxt --steps 100 --out third");
+  BOOST_TEST(
+      (directory.read("several/draws/theta.npy") == directory.read("third/draws/theta.npy")));
+  BOOST_TEST(directory.read("several/config.pbtxt") == directory.read("third/config.pbtxt"));
+  BOOST_TEST(several.get<double>("step_size") == 0.1);
 }
 
 BOOST_AUTO_TEST_CASE(draws_are_the_same_bits_on_any_number_of_threads) {

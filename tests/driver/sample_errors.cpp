@@ -32,9 +32,9 @@ nodes { name: "U" op: "sum" inputs: ["w2"] }
 outputs { name: "U" }
 )";
 
-const char* const two_targets = R"(
+const char* const three_targets = R"(
 format_version: 1
-targets { gaussian { dimension: 2 mean: 0 diagonal: 1 } }
+targets { gaussian { dimension: 2 mean: 0 diagonal: 1 } count: 2 }
 targets { gaussian { dimension: 2 mean: 0 diagonal: 1 smallest_sd: 2 } }
 run { step_size { constant: 0.1 } }
 )";
@@ -43,7 +43,7 @@ struct Fixture : Program {
   Fixture() {
     directory.write("energy.pbtxt", energy);
     directory.write("plain.pbtxt", plain);
-    directory.write("two.pbtxt", two_targets);
+    directory.write("three.pbtxt", three_targets);
     directory.write("d.csv", "y\n1\n2\n3\n4\n");
   }
 };
@@ -57,19 +57,19 @@ BOOST_AUTO_TEST_CASE(targets) {
              "2: [sample] TARGET is missing; as in: whorl sample energy.pbtxt --data d.csv "
              "--sampler sghmc --step-size 0.02 --out run");
   BOOST_TEST(error("sample none.pbtxt").starts_with("6: [load] none.pbtxt: "));
-  BOOST_TEST(error("sample two.pbtxt") ==
-             "2: [sample] the experiment has 2 targets; choose one with --target N");
   directory.write(
       "many.pbtxt",
       "format_version: 1 experiment: \"e\" targets { gaussian { dimension: 2 diagonal: 1 } "
       "count: 3 } targets { gaussian { dimension: 2 diagonal: 1 } }");
   BOOST_TEST((*this)("check many.pbtxt").out == "many.pbtxt is a valid experiment: e, targets 4\n");
-  BOOST_TEST(error("sample two.pbtxt --target 3") ==
-             "2: [sample] --target is out of range: 3; expected 1 to 2");
-  BOOST_TEST(error("sample two.pbtxt --target 2") ==
+  BOOST_TEST(error("sample three.pbtxt") ==
+             "2: [sample] the experiment has 3 targets; choose one with --target N");
+  BOOST_TEST(error("sample three.pbtxt --target 4") ==
+             "2: [sample] --target is out of range: 4; expected 1 to 3");
+  BOOST_TEST(error("sample three.pbtxt --target 3") ==
              "2: [gaussian] none of 10000 random covariances of dimension 2 has a standard "
              "deviation of 2 or more in every direction");
-  BOOST_TEST(error("sample two.pbtxt --target 1 --data d.csv") ==
+  BOOST_TEST(error("sample three.pbtxt --target 1 --data d.csv") ==
              "2: [sample] the target is a Gaussian, which has no data");
   directory.write("no_parameter.pbtxt",
                   "format_version: 1 inputs { name: \"x\" type: \"f32[]\" } "
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(only_an_earlier_run_is_overwritten) {
   directory.write("run/notes.txt", "mine");
   directory.write("run/draws/mine.npy", "mine");
   // A run of another target: the draws of the first one are gone, all else is there.
-  BOOST_TEST((*this)("sample two.pbtxt --target 1 --steps 100 --out run --overwrite").code == 0);
+  BOOST_TEST((*this)("sample three.pbtxt --target 1 --steps 100 --out run --overwrite").code == 0);
   BOOST_TEST(directory.read("run/notes.txt") == "mine");
   BOOST_TEST(directory.read("run/draws/mine.npy") == "mine");
   BOOST_TEST(!std::filesystem::exists(directory / "run/draws/w.npy"));

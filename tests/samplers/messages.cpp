@@ -181,6 +181,62 @@ BOOST_AUTO_TEST_CASE(a_correction_that_would_need_the_hessian_is_refused) {
              }) == "[recipe] D[heat][heat] depends on heat, which a chain has once");
 }
 
+BOOST_AUTO_TEST_CASE(an_entry_of_d_or_q_is_given_once) {
+  BOOST_TEST(recipe_error({{"momentum"}}, [](StepBuilder& step, const Point&) {
+               return Matrices{{}, {{"momentum", ones(step)}, {"momentum", ones(step)}}};
+             }) == "[recipe] D[momentum][momentum] is given twice");
+  BOOST_TEST(recipe_error({{"momentum"}}, [](StepBuilder& step, const Point&) {
+               return Matrices{
+                   {{"momentum", "position", ones(step)}, {"position", "momentum", ones(step)}},
+                   {}};
+             }) == "[recipe] Q[position][momentum] is given twice");
+}
+
+BOOST_AUTO_TEST_CASE(a_kinetic_energy_is_a_function_of_the_variables_that_shows_its_slope) {
+  using Variables = std::map<std::string, Value, std::less<>>;
+  const auto with_kinetic = [](const std::function<Value(const Variables&)>& kinetic) {
+    return error_text([&] {
+      Dynamics dynamics = sghmc_dynamics(1);
+      dynamics.kinetic = kinetic;
+      recipe_step(wavy(DType::f64, 3), complete_recipe(dynamics));
+    });
+  };
+  BOOST_TEST(with_kinetic([](const Variables& z) {
+               return sum(square(z.at("momentum") * z.at("position")));
+             }) ==
+             "[recipe] the kinetic energy depends on the position: the law of the position would "
+             "then be exp(-U) times the integral of exp(-K)");
+  const std::string hidden =
+      with_kinetic([](const Variables& z) { return sum(square(stop_gradient(z.at("momentum")))); });
+  BOOST_TEST(hidden.ends_with(" (stop_gradient) hides a part of the kinetic energy from dK/dp"),
+             hidden);
+
+  Graph graph;
+  const Value p = input(graph, "momentum", vec), u = input(graph, "energy", vec);
+  graph.add_output("D", fill_like(p, 1).id);
+  graph.add_output("Q", fill_like(p, 1).id);
+  graph.add_output("K", sum(square(p + u)).id);
+  BOOST_TEST(error_text([&] { graph_dynamics({{"momentum"}}, graph); }) ==
+             "[sampler] K depends on 'energy'; it is a function of the variables alone");
+}
+
+BOOST_AUTO_TEST_CASE(the_last_state_of_a_run_is_looked_at_when_asked) {
+  // Four times as far at every step, and the energy is a fourth power: finite in f32 for longer
+  // than its energy is.
+  Graph graph;
+  const Value x = input(graph, "x", {DType::f32, {1}}, "parameter");
+  graph.add_output("U", sum(square(square(x))).id);
+  RecipeOptions options;
+  options.temperature = 0;
+  Chains chains(recipe_step(Energy(std::move(graph)), complete_recipe(sgld_dynamics()), options),
+                {.chains = 2});
+  chains.start("position", {Start::Kind::constant, 1e4, 0});
+  chains.advance([](std::int64_t) { return 1e-1; });
+  BOOST_TEST(error_text([&] {
+               chains.check_finite();
+             }).starts_with("[sample] the energy is not finite at step 1 in chain 0: first in "));
+}
+
 BOOST_AUTO_TEST_CASE(temperature_and_noise_estimate_are_checked) {
   const auto with = [](const RecipeOptions& options) {
     return error_text(

@@ -47,8 +47,7 @@ LearnedSampler vector_sampler() {
 
 Snapshot snapshot(const Unrolled& unrolled, std::size_t t) {
   const Moment& after = unrolled.moments[t + 1];
-  return {after.state.at("position"), after.statistics.at("gradient"),
-          after.statistics.at("energy")};
+  return {after.state.at("position"), after.statistics.at("gradient")};
 }
 
 struct VectorRollout {
@@ -145,8 +144,7 @@ MetaTrainingOptions small_training(bool separate) {
 std::vector<MetaLoss> both_losses(Graph& graph, const std::vector<Moment>& moments) {
   std::vector<Snapshot> snapshots;
   for (std::size_t t = 1; t < moments.size(); ++t)
-    snapshots.push_back({moments[t].state.at("position"), moments[t].statistics.at("gradient"),
-                         moments[t].statistics.at("energy")});
+    snapshots.push_back({moments[t].state.at("position"), moments[t].statistics.at("gradient")});
   const Value chains = constant(graph, Tensor::of<std::int32_t>({2}, {1, 4}));
   return {{"cross", cross_chain_loss(snapshots)}, {"in", in_chain_loss(snapshots, chains)}};
 }
