@@ -1,4 +1,4 @@
-// 32-byte vectors of float or double for the kernels of coordinate_net.
+// 32-byte vectors of float or double, for the kernels of coordinate_net and of small matrices.
 //
 // A vector operation rounds as the scalar one does, lane by lane, so a coordinate has the same bits
 // wherever it stands in a vector. Thread safety: pure functions.

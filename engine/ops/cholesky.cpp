@@ -3,6 +3,7 @@
 // Reads the lower triangle of a; above the diagonal L is zero. A matrix that is not positive
 // definite ends the run with a numeric Error.
 #include "engine/kernels/blas.hpp"
+#include "engine/kernels/small_solve.hpp"
 #include "engine/ops/square.hpp"
 
 namespace whorl {
@@ -32,16 +33,21 @@ struct Cholesky {
     for (std::int64_t matrix = begin; matrix < end; ++matrix) {
       const T* a = c.in<T>(0) + matrix * n * n;
       T* l = c.out<T>() + matrix * n * n;
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::copy_n(a + i * n, i + 1, l + i * n);
-        std::fill_n(l + i * n + i + 1, n - i - 1, T(0));
-      }
-      const std::int64_t pivot = blas::cholesky(n, l);
+      const std::int64_t pivot =
+          n <= small::largest_factor ? small::cholesky(n, a, l) : large(n, a, l);
       if (pivot >= 0)
         fail(ErrorKind::numeric, "cholesky",
              "matrix {} is not positive definite: pivot {} of {} is not above zero", matrix, pivot,
              n);
     }
+  }
+  template <class T>
+  static std::int64_t large(std::int64_t n, const T* a, T* l) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::copy_n(a + i * n, i + 1, l + i * n);
+      std::fill_n(l + i * n + i + 1, n - i - 1, T(0));
+    }
+    return blas::cholesky(n, l);
   }
   // With P = half_lower(L' dL), the derivative by a full symmetric matrix is the symmetric part of
   // G = inverse(L)' P inverse(L). Both solves are on the left: Y = L'^-1 P, then G' = L'^-1 Y'.

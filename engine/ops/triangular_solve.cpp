@@ -3,6 +3,7 @@
 // l is [..., n, n] and b [..., n, m] with equal leading axes; a single l also takes a vector b [n].
 // What lies above the diagonal of l is not read. A zero on the diagonal divides by zero.
 #include "engine/kernels/blas.hpp"
+#include "engine/kernels/small_solve.hpp"
 #include "engine/ops/square.hpp"
 
 namespace whorl {
@@ -52,10 +53,17 @@ struct TriangularSolve {
     const std::int64_t n = l[l.rank() - 1], columns = b.rank() == 1 ? 1 : b[b.rank() - 1];
     const std::int64_t size = n * columns;
     if (c.type().elements() == 0) return;
-    std::copy_n(c.in<T>(1) + begin * size, (end - begin) * size, c.out<T>() + begin * size);
-    for (std::int64_t matrix = begin; matrix < end; ++matrix)
-      blas::solve_lower(c.attrs<Attrs>().transpose, n, columns, c.in<T>(0) + matrix * n * n,
-                        c.out<T>() + matrix * size);
+    const bool transposed = c.attrs<Attrs>().transpose;
+    for (std::int64_t matrix = begin; matrix < end; ++matrix) {
+      const T *a = c.in<T>(0) + matrix * n * n, *right = c.in<T>(1) + matrix * size;
+      T* x = c.out<T>() + matrix * size;
+      if (small::solves(n, columns)) {
+        small::solve_lower(transposed, n, columns, a, right, x);
+      } else {
+        std::copy_n(right, size, x);
+        blas::solve_lower(transposed, n, columns, a, x);
+      }
+    }
   }
   // dB = op(L)'^-1 dX. With op(L) X = B held fixed, d op(L) = -dB X', of which L sees the lower
   // triangle: -dB X', or -X dB' when op is the transpose.

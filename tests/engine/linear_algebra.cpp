@@ -63,7 +63,7 @@ std::string error_of(ErrorKind kind, F&& f) {
 
 template <class T>
 void check_factor(double tolerance) {
-  for (const std::int64_t n : {1, 2, 7, 20, 50, 130}) {
+  for (const std::int64_t n : {1, 2, 3, 4, 7, 20, 50, 64, 65, 130}) {
     const Tensor a = positive_definite<T>(3, n, 1);
     const Tensor l = run("cholesky", {a});
     double worst = 0;
@@ -171,6 +171,38 @@ BOOST_AUTO_TEST_CASE(triangular_systems_are_solved_both_ways_for_matrices_and_ve
       }
     }
   }
+}
+
+// Through every number of rows and columns that is left over by the kernels' blocks, and both sides
+// of the sizes at which others take over.
+BOOST_AUTO_TEST_CASE(triangular_systems_of_all_sizes_are_solved) {
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 50, 64, 128, 129})
+    for (const std::int64_t columns : {1, 3, 4, 8, 10, 16, 17, 50})
+      for (const bool transpose : {false, true}) {
+        const Tensor l = run("cholesky", {positive_definite<float>(1, n, 8)});
+        const Tensor b = random_tensor<float>({1, n, columns}, 9);
+        const Tensor x = run("triangular_solve", {l, b}, {{"transpose", transpose}});
+        double worst = 0;
+        for (std::int64_t at = 0; at < x.elements(); ++at) {
+          const std::int64_t j = at % columns, i = at / columns;
+          double sum = 0;
+          for (std::int64_t k = 0; k < n; ++k)
+            sum += l.at(transpose ? k * n + i : i * n + k) * x.at(k * columns + j);
+          worst = std::max(worst, std::abs(sum - b.at(at)));
+        }
+        BOOST_TEST(worst < 3e-6, n << " rows, " << columns << " columns: " << worst);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_pivot_is_found_wherever_it_stands) {
+  for (const std::int64_t n : {5, 64, 65})
+    for (std::int64_t pivot = 0; pivot < n; ++pivot) {
+      Tensor a({DType::f32, {n, n}});
+      for (std::int64_t i = 0; i < n; ++i) a.data<float>()[i * n + i] = i < pivot ? 4 : -1;
+      BOOST_TEST(error_of(ErrorKind::numeric, [&] {
+                   run("cholesky", {a});
+                 }).find(fmt::format("pivot {} of {} ", pivot, n)) != std::string::npos);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_symmetric_solution_satisfies_its_system) {
