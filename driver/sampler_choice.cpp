@@ -121,10 +121,11 @@ Step learned_step(const SamplerRequest& request, const Target& target,
                      complete_recipe(learned_dynamics(learned, task, first_step_size)), options);
 }
 
-// A momentum with friction D shrinks by 1 - eta D in a step. D is at its bound in few places, if
-// anywhere, so this is no error.
+// Friction D makes 1 - eta D of a momentum in a step. D is at its bound in few places, if anywhere,
+// so this is no error. A sampler with a rule for its step size keeps eta D below 1 by itself.
 std::optional<std::string> stability_note(const LearnedSampler& learned, double step_size) {
   const Network& diffusion = learned.diffusion;
+  if (learned.step_size_times_gradient_rms > 0) return std::nullopt;
   if (diffusion.low >= diffusion.high || step_size * diffusion.high < 2) return std::nullopt;
   return fmt::format(
       "step size {:.4g} times the sampler's largest D, {:.4g}, is not below 2: the momentum would "

@@ -391,6 +391,10 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_that_may_be_unstable_gets_a_note) {
       "note: step size 0.02 times the sampler's largest D, 200, is not below 2: the momentum "
       "would grow wherever D is that large\n");
   BOOST_TEST((*this)(words + " --step-size 0.009").err == "");
+  // With a rule for its step size, a sampler keeps D small by itself.
+  text.replace(text.find("energy_input"), 12, "step_size_times_gradient_rms: 0.2 energy_input");
+  directory.write("bounded.pbtxt", text);
+  BOOST_TEST((*this)(words + " --step-size 0.02").err == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_can_be_repeated_from_what_it_left) {
