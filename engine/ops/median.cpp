@@ -2,8 +2,7 @@
 //
 // With batch_rank = k the first k axes are kept and each of their entries has a median of its own.
 // A NaN among the elements gives NaN.
-#include <algorithm>
-
+#include "engine/kernels/select.hpp"
 #include "engine/ops.hpp"
 
 namespace whorl {
@@ -35,7 +34,7 @@ struct Median {
     return {site.in[0].dtype, shape.slice(0, kept(site))};
   }
   static std::int64_t units(const Site& site) { return site.out.elements(); }
-  // Each unit orders a copy of its own elements.
+  // Each unit has room for a key for each of its elements.
   static std::int64_t scratch(const Site& site) { return site.in[0].bytes(); }
   static double flops(const Site& site) { return 8.0 * static_cast<double>(site.in[0].elements()); }
   template <class T>
@@ -43,18 +42,21 @@ struct Median {
     const std::int64_t n = count(*c.site);
     for (std::int64_t row = begin; row < end; ++row) {
       const T* x = c.in<T>(0) + row * n;
-      // Numbers that do not compare have no order.
-      const T* nan = std::find_if(x, x + n, [](T v) { return v != v; });
-      if (nan != x + n) {
-        c.out<T>()[row] = *nan;
-        continue;
-      }
-      T* copy = static_cast<T*>(c.scratch) + row * n;
-      std::copy_n(x, n, copy);
-      T* middle = copy + (n - 1) / 2;
-      std::nth_element(copy, middle, copy + n);
-      c.out<T>()[row] = *middle;
+      T* scratch = static_cast<T*>(c.scratch) + row * n;
+      c.out<T>()[row] = has_nan(x, n) ? first_nan(x) : select_rank(x, n, (n - 1) / 2, scratch);
     }
+  }
+  // Numbers that do not compare have no order.
+  template <class T>
+  static bool has_nan(const T* x, std::int64_t n) {
+    int found = 0;  // not bool: this loop vectorises
+    for (std::int64_t i = 0; i < n; ++i) found |= x[i] != x[i];
+    return found != 0;
+  }
+  template <class T>
+  static T first_nan(const T* x) {
+    while (*x == *x) ++x;
+    return *x;
   }
   static Value batch(const Batch& b) {
     return call(*b.op, {b.x()}, attributes(Attrs{b.attrs<Attrs>().batch_rank + 1}));

@@ -162,6 +162,36 @@ BOOST_AUTO_TEST_CASE(the_median_is_the_lower_one_of_the_sorted_list) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_median_of_many_numbers_is_exact_however_they_are_spread) {
+  const auto check = [&](auto zero, auto&& draw) {
+    using T = decltype(zero);
+    std::mt19937_64 random(3);
+    for (const std::int64_t n : {61, 1000, 2500, 9001}) {
+      Tensor x({dtype_of<T>, {n}});
+      for (T& value : x.values<T>()) value = static_cast<T>(draw(random));
+      std::vector<T> sorted(x.values<T>().begin(), x.values<T>().end());
+      std::sort(sorted.begin(), sorted.end());
+      const Tensor found = evaluate_op(*find_op("median"), {x},
+                                       make_attributes("median", find_op("median")->attrs(), {}));
+      BOOST_TEST(found.data<T>()[0] == sorted[static_cast<std::size_t>((n - 1) / 2)]);
+    }
+  };
+  const auto all = [&](auto&& draw) {
+    check(float{}, draw);
+    check(double{}, draw);
+    check(std::int32_t{}, draw);
+  };
+  std::normal_distribution<double> normal;
+  all([&](auto& random) { return 1e3 * normal(random); });                    // of both signs
+  all([&](auto& random) { return -1e-3 - 1e6 * std::abs(normal(random)); });  // negative
+  all([](auto& random) { return static_cast<double>(random() % 3) - 1; });    // ties
+  all([](auto&) { return 7; });
+  all([](auto& random) { return std::ldexp(1.0, static_cast<int>(random() % 30)); });
+  check(float{}, [](auto& random) {
+    return random() % 3 == 0 ? inf : random() % 2 == 0 ? -inf : 0;
+  });
+}
+
 BOOST_AUTO_TEST_CASE(what_has_no_value_over_zero_elements_says_so) {
   BOOST_TEST(infer_message(mean, {2, 0}, {1}) ==
              "[mean] has no value over zero elements: [2,0] over axes [1]; inputs x=f32[2,0]");
