@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "engine/kernels/blas.hpp"
+#include "engine/kernels/small_matmul.hpp"
 
 namespace whorl {
 
 namespace {
 
 constexpr double small_work = 64;            // multiply-adds of a plain loop, at most
+constexpr double own_work = 1 << 18;         // and of the kernel of small_matmul.hpp
 constexpr double unit_work = 8 << 20;        // multiply-adds of a unit, about
 constexpr std::int64_t shortest_side = 128;  // of a block of a product that is cut
 constexpr std::int64_t most_units = 64;      // where cutting ends
@@ -48,6 +50,7 @@ MatmulPlan<T>::MatmulPlan(const Product& product) : product_(product) {
   switch (method_) {
     case Method::zero:
     case Method::small:
+    case Method::own:
       return;
     case Method::stacked:
       cut_stacked();
@@ -97,6 +100,9 @@ void MatmulPlan<T>::choose_method() {
     const bool large = std::min(p.rows, p.inner) >= 64;
     const bool ragged = p.columns < 3 * lane || (p.columns < 8 * lane && p.columns % lane != 0);
     if (p.columns < lane || (large && ragged)) method_ = Method::stacked;
+  } else if (p.rows >= 8 && p.columns >= 4 && p.inner >= 4 && p.inner <= small::largest_inner &&
+             work(p.rows, p.inner, p.columns) <= own_work) {
+    method_ = Method::own;
   } else if (p.columns > 1 && p.columns < lane && p.rows >= 16 && p.inner >= 16) {
     method_ = Method::padded;
   }
@@ -174,10 +180,17 @@ void MatmulPlan<T>::run(const T* a, const T* b, T* y, T* scratch, std::int64_t b
     std::fill_n(y + begin * p.rows * p.columns, (end - begin) * p.rows * p.columns, T(0));
     return;
   }
-  if (method_ == Method::small) {
-    for (std::int64_t i = begin; i < end; ++i)
-      run_small(p.shared_a ? a : a + i * p.rows * p.inner,
-                p.shared_b ? b : b + i * p.inner * p.columns, y + i * p.rows * p.columns);
+  if (method_ == Method::small || method_ == Method::own) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* left = p.shared_a ? a : a + i * p.rows * p.inner;
+      const T* right = p.shared_b ? b : b + i * p.inner * p.columns;
+      T* to = y + i * p.rows * p.columns;
+      if (method_ == Method::small) {
+        run_small(left, right, to);
+      } else {
+        small::multiply(p.transpose_a, p.transpose_b, p.rows, p.columns, p.inner, left, right, to);
+      }
+    }
     return;
   }
   for (std::int64_t unit = begin; unit < end; ++unit) {

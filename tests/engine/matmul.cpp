@@ -89,6 +89,8 @@ const std::vector<Case>& cases() {
       {{600, 50}, {50, 600}},
       {{140, 30}, {30, 10}},
       {{30, 140}, {10, 30}, true, true},
+      {{300, 140}, {140, 10}},
+      {{140, 300}, {10, 140}, true, true},
       {{3, 140, 30}, {3, 30, 11}},
       {{40000, 16}, {16, 15}},
       {{70, 80}, {5, 80, 40}},
@@ -158,6 +160,21 @@ BOOST_AUTO_TEST_CASE(every_method_agrees_with_a_plain_loop) {
       BOOST_TEST(worst_difference(a, b, c, y) == 0.0, to_string(c) << " " << name(dtype));
     }
   }
+}
+
+// Every number of rows and columns that can be left over by a block of the kernel.
+BOOST_AUTO_TEST_CASE(small_products_of_every_size_equal_a_plain_loop) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (std::int64_t rows = 8; rows < 14; ++rows)
+      for (std::int64_t columns = 4; columns < 34; ++columns)
+        for (const bool transposed : {false, true}) {
+          const std::int64_t inner = columns % 3 == 0 ? 128 : columns % 3 == 1 ? 4 : 9;
+          const Case c = transposed ? Case{{inner, rows}, {columns, inner}, true, true}
+                                    : Case{{rows, inner}, {inner, columns}};
+          const Tensor a = numbers_of({dtype, c.a}, 1), b = numbers_of({dtype, c.b}, 2);
+          BOOST_TEST(worst_difference(a, b, c, product(a, b, c)) == 0.0, to_string(c)
+                                                                             << " " << name(dtype));
+        }
 }
 
 BOOST_AUTO_TEST_CASE(a_vector_operand_leaves_no_axis) {
