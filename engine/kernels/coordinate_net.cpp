@@ -1,5 +1,6 @@
 #include "engine/kernels/coordinate_net.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -10,7 +11,8 @@ namespace whorl::net {
 
 namespace {
 
-// The relu kernels by number of varying inputs (1..4) and of derivatives (0..4).
+// The relu kernels by number of varying inputs (1..4) and of derivatives (0..4); for the gradient,
+// of derivatives by constant inputs.
 template <class T>
 using ReluForward = void (*)(const Layout&, const T*, const Inputs<T>&, T* const*, std::int64_t,
                              const T*);
@@ -28,13 +30,22 @@ ReluForward<T> relu_forward_kernel(int at, std::integer_sequence<int, i...>) {
 template <class T, int... i>
 ReluGradient<T> relu_gradient_kernel(int at, std::integer_sequence<int, i...>) {
   static constexpr ReluGradient<T> kernels[] = {
-      &relu_weights_gradient<T, 1 + i / (max_inputs + 1), i % (max_inputs + 1)>...};
+      &relu_weights_gradient<T, 1 + i / (max_inputs + 1),
+                             std::min(i % (max_inputs + 1),
+                                      max_inputs - 1 - i / (max_inputs + 1))>...};
   return kernels[at];
 }
 template <class T>
-int relu_index(const Layout& net, const Inputs<T>& in) {
+int relu_index(const Inputs<T>& in, int derivatives) {
   assert(in.varying >= 1);
-  return (in.varying - 1) * (max_inputs + 1) + net.wrt_count;
+  return (in.varying - 1) * (max_inputs + 1) + derivatives;
+}
+template <class T>
+int constant_derivatives(const Layout& net, const Inputs<T>& in) {
+  int count = 0;
+  for (int j = 0; j < net.wrt_count; ++j)
+    count += in.constant[static_cast<std::size_t>(net.wrt[static_cast<std::size_t>(j)])];
+  return count;
 }
 
 bool is_hot(const Layout& net) { return net.layers == 1 && net.activation == Activation::relu; }
@@ -84,7 +95,7 @@ void forward(const Layout& net, const T* weights, const Inputs<T>& in, T* const*
              std::int64_t count, T* scratch) {
   if (is_hot(net)) {
     constexpr auto all = std::make_integer_sequence<int, relu_kernels>{};
-    relu_forward_kernel<T>(relu_index(net, in), all)(net, weights, in, y, count, scratch);
+    relu_forward_kernel<T>(relu_index(in, net.wrt_count), all)(net, weights, in, y, count, scratch);
     return;
   }
   with_activation(net.activation, [&](auto activation) {
@@ -97,7 +108,8 @@ void weights_gradient(const Layout& net, const T* weights, const Inputs<T>& in, 
                       std::int64_t count, T* scratch, double* sums) {
   if (is_hot(net)) {
     constexpr auto all = std::make_integer_sequence<int, relu_kernels>{};
-    relu_gradient_kernel<T>(relu_index(net, in), all)(net, weights, in, dy, count, scratch, sums);
+    const int at = relu_index(in, constant_derivatives(net, in));
+    relu_gradient_kernel<T>(at, all)(net, weights, in, dy, count, scratch, sums);
     return;
   }
   with_activation(net.activation, [&](auto activation) {

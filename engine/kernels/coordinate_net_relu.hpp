@@ -5,9 +5,10 @@
 // With on_k = (h_k > 0) the derivatives are sums of constants, sum_k on_k w_k W_kj. Their own
 // derivative by the weights needs only, for each unit k,
 //
-//   s0 = sum on_k y_0     sx_i = sum on_k y_0 x_i     sy_j = sum on_k y_j
+//   s_0 = sum on_k y_0     s_i = sum on_k (y_0 x_i + y_j)   (y_j if input i stands at wrt_j)
 //
-// because y_0 a_k = on_k y_0 (b_k + sum_i W_ki x_i).
+// because y_0 a_k = on_k y_0 (b_k + sum_i W_ki x_i): by W_ki it is w_k s_i, by b_k it is w_k s_0,
+// and by w_k it is b_k s_0 + sum_i W_ki s_i.
 #pragma once
 
 #include "engine/kernels/coordinate_net.hpp"
@@ -49,92 +50,121 @@ void relu_forward(const Layout& net, const T* weights, const Inputs<T>& in, T* c
   }
 }
 
-// What is summed for one hidden unit.
-template <class T, int nx, int nw>
-struct ReluSums {
-  T s0, sx[nx], sy[nw + 1];
+// What is summed over coordinates for each hidden unit, masked by on_k: y_0, then y_0 x_i + y_j for
+// each varying input i (y_j if i stands at wrt_j), then y_j for each j whose input is constant.
+template <class T, int nx>
+struct ReluTerms {
+  static constexpr std::int64_t chunk = 8 * block;  // stays in L1; partial sums are short
+  alignas(64) T together[nx][chunk];
+  const T* term[1 + max_inputs];
+  int extra = 0;                     // terms after the first 1 + nx
+  int extra_input[max_inputs] = {};  // the constant inputs that they belong to
+
+  ReluTerms(const Layout& net, const Inputs<T>& in, const T* const* dy, std::int64_t begin,
+            std::int64_t count) {
+    term[0] = dy[0] + begin;
+    const T* plus[nx] = {};
+    for (int j = 0; j < net.wrt_count; ++j) {
+      const int i = net.wrt[static_cast<std::size_t>(j)];
+      const T* y = dy[1 + j] + begin;
+      int v = 0;
+      while (v < nx && in.index[static_cast<std::size_t>(v)] != i) ++v;
+      if (v < nx) {
+        plus[v] = y;
+      } else {
+        extra_input[extra] = i;
+        term[1 + nx + extra++] = y;
+      }
+    }
+    for (int v = 0; v < nx; ++v) {
+      const T* x = in.x[static_cast<std::size_t>(v)] + begin;
+      term[1 + v] = together[v];
+      for (std::int64_t at = 0; at < count; at += lanes<T>) {
+        const Vec<T> rest = plus[v] != nullptr ? load<T>(plus[v] + at) : Vec<T>{};
+        store<T>(together[v] + at, fma<T>(load<T>(term[0] + at), load<T>(x + at), rest));
+      }
+    }
+  }
 };
 
-// `units` hidden units share the loads of the inputs.
-template <class T, int nx, int nw, int units>
-void relu_sums(const Inputs<T>& in, const T* const* dy, std::int64_t begin, std::int64_t end,
-               const T* prepared, ReluSums<T, nx, nw>* sums) {
+// Adds the sums of `terms` terms for each of `units` hidden units, which share the loads. A unit's
+// sums stand in groups of `relu_sums_width`.
+inline constexpr int relu_sums_width = 1 + max_inputs;
+template <class T, int nx, int terms, int units>
+void relu_sums(const T* const* x, const T* const* term, std::int64_t count, const T* prepared,
+               double* sums) {
   using V = Vec<T>;
-  V s0[units], sx[units][nx], sy[units][nw + 1];
-  repeat<units>([&](auto u) {
-    s0[u] = V{};
-    repeat<nx>([&](auto i) { sx[u][i] = V{}; });
-    repeat<nw>([&](auto j) { sy[u][j] = V{}; });
-  });
-  for (std::int64_t at = begin; at < end; at += lanes<T>) {
-    const V y0 = load<T>(dy[0] + at);
-    V x[nx], y0x[nx], y[nw + 1];
-    repeat<nx>([&](auto i) {
-      x[i] = load<T>(in.x[i] + at);
-      y0x[i] = y0 * x[i];
-    });
-    repeat<nw>([&](auto j) { y[j] = load<T>(dy[1 + j] + at); });
+  constexpr int padded = (units * terms + 3) / 4 * 4;
+  V sum[padded];
+  repeat<padded>([&](auto i) { sum[i] = V{}; });
+  for (std::int64_t at = 0; at < count; at += lanes<T>) {
+    V mask[units];
     repeat<units>([&](auto u) {
       const T* p = prepared + u * prepared_width;
       V h = splat<T>(p[0]);
-      repeat<nx>([&](auto i) { h = fma<T>(splat<T>(p[1 + i]), x[i], h); });
-      const Mask<T> off = h <= V{};
-      s0[u] += unless<T>(off, y0);
-      repeat<nx>([&](auto i) { sx[u][i] += unless<T>(off, y0x[i]); });
-      repeat<nw>([&](auto j) { sy[u][j] += unless<T>(off, y[j]); });
+      repeat<nx>([&](auto i) { h = fma<T>(splat<T>(p[1 + i]), load<T>(x[i] + at), h); });
+      mask[u] = (V)(h <= V{});
+    });
+    repeat<terms>([&](auto t) {
+      const V y = load<T>(term[t] + at);
+      repeat<units>([&](auto u) { sum[u * terms + t] += unless<T>((Mask<T>)mask[u], y); });
     });
   }
+  double total[padded] = {};
+  repeat<padded / 4>([&](auto i) {
+    const V four[4] = {sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]};
+    add_totals<T>(four, total + 4 * i);
+  });
   repeat<units>([&](auto u) {
-    sums[u].s0 = total<T>(s0[u]);
-    repeat<nx>([&](auto i) { sums[u].sx[i] = total<T>(sx[u][i]); });
-    repeat<nw>([&](auto j) { sums[u].sy[j] = total<T>(sy[u][j]); });
+    repeat<terms>([&](auto t) { sums[u * relu_sums_width + t] = total[u * terms + t]; });
   });
 }
 
 // Adds one unit's sums to the derivative by its weights.
-template <class T, int nx, int nw>
-void add_relu_unit(const Layout& net, const T* weights, const Inputs<T>& in, std::int64_t k,
-                   const ReluSums<T, nx, nw>& s, double* sums) {
-  const double wk = weights[net.w() + k], s0 = s.s0;
+template <class T, int nx>
+void add_relu_unit(const Layout& net, const T* weights, const Inputs<T>& in,
+                   const ReluTerms<T, nx>& terms, std::int64_t k, const double* s, double* sums) {
+  const double wk = weights[net.w() + k];
   const T* row = weights + k * net.inputs;
   double by_x[max_inputs] = {};
   for (int i = 0; i < net.inputs; ++i)
     if (in.constant[static_cast<std::size_t>(i)])
-      by_x[i] = s0 * static_cast<double>(in.value[static_cast<std::size_t>(i)]);
-  for (int i = 0; i < nx; ++i) by_x[in.index[static_cast<std::size_t>(i)]] = s.sx[i];
-  double by_w = s0 * static_cast<double>(weights[net.b1() + k]);
-  for (int i = 0; i < net.inputs; ++i) by_w += by_x[i] * static_cast<double>(row[i]);
-  for (int j = 0; j < nw; ++j) {
-    const double sy = s.sy[j];
-    const int i = net.wrt[static_cast<std::size_t>(j)];
-    by_w += sy * static_cast<double>(row[i]);
-    by_x[i] += sy;
+      by_x[i] = s[0] * static_cast<double>(in.value[static_cast<std::size_t>(i)]);
+  for (int v = 0; v < nx; ++v) by_x[in.index[static_cast<std::size_t>(v)]] = s[1 + v];
+  for (int e = 0; e < terms.extra; ++e) by_x[terms.extra_input[e]] += s[1 + nx + e];
+  double by_w = s[0] * static_cast<double>(weights[net.b1() + k]);
+  for (int i = 0; i < net.inputs; ++i) {
+    by_w += by_x[i] * static_cast<double>(row[i]);
+    sums[k * net.inputs + i] += wk * by_x[i];
   }
-  for (int i = 0; i < net.inputs; ++i) sums[k * net.inputs + i] += wk * by_x[i];
-  sums[net.b1() + k] += wk * s0;
+  sums[net.b1() + k] += wk * s[0];
   sums[net.w() + k] += by_w;
 }
 
-template <class T, int nx, int nw>
+template <class T, int nx, int extra>
 void relu_weights_gradient(const Layout& net, const T* weights, const Inputs<T>& in,
                            const T* const* dy, std::int64_t count, const T* prepared,
                            double* sums) {
-  constexpr std::int64_t chunk = 8 * block;  // stays in L1; partial sums are short
-  constexpr int units = 2;
-  for (std::int64_t begin = 0; begin < count; begin += chunk) {
-    const std::int64_t end = begin + chunk < count ? begin + chunk : count;
+  constexpr int units = 2, terms = 1 + nx + extra;
+  for (std::int64_t begin = 0; begin < count; begin += ReluTerms<T, nx>::chunk) {
+    const std::int64_t n =
+        begin + ReluTerms<T, nx>::chunk < count ? ReluTerms<T, nx>::chunk : count - begin;
+    const ReluTerms<T, nx> all(net, in, dy, begin, n);
+    const T* x[nx];
+    for (int v = 0; v < nx; ++v) x[v] = in.x[static_cast<std::size_t>(v)] + begin;
     Vec<T> y0{};
-    for (std::int64_t at = begin; at < end; at += lanes<T>) y0 += load<T>(dy[0] + at);
+    for (std::int64_t at = 0; at < n; at += lanes<T>) y0 += load<T>(all.term[0] + at);
     sums[net.b()] += static_cast<double>(total<T>(y0));
-    ReluSums<T, nx, nw> s[units];
+    double s[units * relu_sums_width];
     std::int64_t k = 0;
     for (; k + units <= net.h1; k += units) {
-      relu_sums<T, nx, nw, units>(in, dy, begin, end, prepared + k * prepared_width, s);
-      for (int u = 0; u < units; ++u) add_relu_unit<T, nx, nw>(net, weights, in, k + u, s[u], sums);
+      relu_sums<T, nx, terms, units>(x, all.term, n, prepared + k * prepared_width, s);
+      for (int u = 0; u < units; ++u)
+        add_relu_unit<T, nx>(net, weights, in, all, k + u, s + u * relu_sums_width, sums);
     }
     for (; k < net.h1; ++k) {
-      relu_sums<T, nx, nw, 1>(in, dy, begin, end, prepared + k * prepared_width, s);
-      add_relu_unit<T, nx, nw>(net, weights, in, k, s[0], sums);
+      relu_sums<T, nx, terms, 1>(x, all.term, n, prepared + k * prepared_width, s);
+      add_relu_unit<T, nx>(net, weights, in, all, k, s, sums);
     }
   }
 }

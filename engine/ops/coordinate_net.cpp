@@ -80,9 +80,9 @@ struct CoordinateNetOp {
       net::forward<T>(net, weights, stretch.in, y, stretch.n, scratch);
       return;
     }
-    alignas(64) T made[1 + net::max_inputs][net::block];
+    alignas(64) T made[1 + net::max_inputs][CoordinateStretch<T>::longest];
     for (int m = 0; m <= net.wrt_count; ++m) y[m] = made[m];
-    net::forward<T>(net, weights, stretch.in, y, net::block, scratch);
+    net::forward<T>(net, weights, stretch.in, y, stretch.padded(), scratch);
     for (int m = 0; m <= net.wrt_count; ++m)
       runs.output_pieces(stretch.at, stretch.n,
                          [&](std::int64_t at, std::int64_t position, std::int64_t count) {

@@ -95,6 +95,10 @@ class CoordinateRuns {
   // Copies the coordinates [at, at + n) of an input, which is `x`, to a block.
   template <class T>
   void copy(std::size_t input, const T* x, std::int64_t at, std::int64_t n, T* to) const {
+    if (flat_[input]) {
+      std::copy_n(x + at, n, to);
+      return;
+    }
     std::int64_t row = at / run_, in_run = at % run_;
     for (std::int64_t done = 0; done < n; ++row) {
       const std::int64_t count = std::min(run_ - in_run, n - done);
@@ -125,8 +129,10 @@ struct CoordinateStretch {
   net::Inputs<T> in;
   std::int64_t at = 0, n = 0;
   // n is a multiple of the kernels' block, and outputs may be used where they stand. Otherwise n is
-  // at most a block, and the inputs are padded to a whole one with zeros.
+  // at most `longest`, and the inputs are padded to whole blocks with zeros.
   bool direct = false;
+  static constexpr std::int64_t longest = 8 * net::block;
+  std::int64_t padded() const { return (n + net::block - 1) / net::block * net::block; }
   bool fresh = false;  // the constant inputs are not those of the stretch before
 };
 
@@ -134,7 +140,7 @@ struct CoordinateStretch {
 template <class T, class Visit>
 void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::size_t inputs,
                        std::int64_t from, std::int64_t to, Visit&& visit) {
-  constexpr std::int64_t most = 8 * net::block;  // coordinates of a stretch over several runs
+  constexpr std::int64_t most = CoordinateStretch<T>::longest;
   alignas(64) T copied[net::max_inputs][most];
   const auto at_input = [&](std::size_t i, std::int64_t at) {
     return static_cast<const T*>(x[i]) + runs.offset(i, at);
@@ -170,11 +176,9 @@ void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::si
   stretch.fresh = true;
   for (std::int64_t at = from; at < to;) {
     if (!runs.whole_runs()) {
-      const bool direct = runs.flat_output() && to - at >= net::block;
-      const std::int64_t n = direct ? std::min(most, (to - at) / net::block * net::block)
-                                    : std::min<std::int64_t>(net::block, to - at);
+      const std::int64_t n = std::min(most, to - at);
       take(at, n);
-      go(at, n, direct);
+      go(at, n, runs.flat_output() && n % net::block == 0);
       at += n;
       continue;
     }

@@ -100,13 +100,13 @@ struct CoordinateNetGradient {
       return;
     }
     // Beyond n the adjoints are 0, so that the padding adds nothing.
-    alignas(64) T copied[1 + net::max_inputs][net::block];
+    alignas(64) T copied[1 + net::max_inputs][CoordinateStretch<T>::longest];
     for (int m = 0; m <= net.wrt_count; ++m) {
       std::copy_n(y[m], stretch.n, copied[m]);
-      std::fill(copied[m] + stretch.n, copied[m] + net::block, T(0));
+      std::fill(copied[m] + stretch.n, copied[m] + stretch.padded(), T(0));
       y[m] = copied[m];
     }
-    net::weights_gradient<T>(net, weights, stretch.in, y, net::block, scratch, sums);
+    net::weights_gradient<T>(net, weights, stretch.in, y, stretch.padded(), scratch, sums);
   }
   template <class T>
   static void finish(const Call& c) {
