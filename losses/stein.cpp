@@ -62,11 +62,15 @@ Value stein_score(Value x, const SteinOptions& options) {
   const Value d2 = distances_of_centred(c);
   const Value width = kernel_width(d2);
   const Value kernel = exp(-(d2 / width));
-  // R = (S - K) x / h with S the diagonal matrix of the sums of K's rows. Solving for the [K,K]
-  // matrix instead of R leaves one product with x, and no [K,K,n] anywhere.
+  // R = (S - K) x / h with S the diagonal matrix of the sums of K's rows: no [K,K,n] anywhere. With
+  // fewer coordinates than points R is the smaller right side; else the [K,K] matrix is, and leaves
+  // one product with x.
   const Value diagonal = cast(on_diagonal(*x.graph, x.shape()[0]), x.dtype());
-  const Value pulls = sum(kernel, {1}, true) * diagonal - kernel;
-  const Value weights = symmetric_solve(kernel + options.ridge * diagonal, pulls) / (-0.5 * width);
+  const Value regular = kernel + options.ridge * diagonal;
+  const Value sums = sum(kernel, {1}, true);
+  if (x.shape()[1] < x.shape()[0])
+    return symmetric_solve(regular, (matmul(kernel, c) - sums * c) / (0.5 * width));
+  const Value weights = symmetric_solve(regular, kernel - sums * diagonal) / (0.5 * width);
   return matmul(weights, c);
 }
 
