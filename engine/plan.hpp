@@ -14,6 +14,7 @@
 // Thread safety: immutable after compile(); may be shared by many executors.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,13 +41,14 @@ struct Operand {
   std::int64_t offset = 0;
 };
 
-// One kernel of a loop.
-struct Instruction {
+// One kernel of a loop. What every run reads stands together, in the order of the instructions: a
+// graph of many small loops has more instructions than fit in the cache.
+struct alignas(64) Instruction {
   TileKernel kernel = nullptr;
-  Site site;
-  std::vector<Operand> inputs;
-  Operand output;
   NodeId node = 0;
+  Operand output;
+  boost::container::small_vector<Operand, 3> inputs;
+  Site site;
 };
 
 // A row sum on a loop's way: pieces go to scratch and are added at the end, or rows are finished
