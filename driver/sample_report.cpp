@@ -10,7 +10,6 @@
 #include "diagnostics/vector_ess.hpp"
 #include "driver/json.hpp"
 #include "driver/print.hpp"
-#include "driver/sample_settings.hpp"
 
 namespace whorl::driver {
 
@@ -243,7 +242,6 @@ void add_settings(Json& json, const SampleReport& report) {
   json.field("chains", *run.chains).field("steps", report.result.steps);
   json.field("burn_in", *run.burn_in).field("thin", *run.thin);
   json.field("draws", report.result.draws.shape()[1]).field("seed", *run.seed);
-  json.field("step_size", make_schedule(*run.step_size).at(0));
   json.field("threads", report.threads).field("seconds", report.result.seconds);
 }
 
