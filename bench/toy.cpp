@@ -76,9 +76,8 @@ std::vector<MetaLoss> both_losses(Graph& graph, const std::vector<Moment>& momen
   const auto every = [&](std::size_t from, std::size_t by) {
     std::vector<Snapshot> snapshots;
     for (std::size_t t = from; t + 1 < moments.size(); t += by)
-      snapshots.push_back({moments[t + 1].state.at("position"),
-                           moments[t + 1].statistics.at("gradient"),
-                           moments[t + 1].statistics.at("energy")});
+      snapshots.push_back(
+          {moments[t + 1].state.at("position"), moments[t + 1].statistics.at("gradient")});
     return snapshots;
   };
   const Value chains = constant(graph, Tensor::of<std::int32_t>({7}, {3, 9, 15, 21, 27, 33, 39}));
