@@ -25,6 +25,10 @@ function(whorl_warnings target)
     # Not vptr: oneTBB's flow graph casts a task to its class after destroying it.
     target_compile_options(${target} PRIVATE -fsanitize=${WHORL_SANITIZE} -fno-sanitize=vptr
                                              -fno-sanitize-recover=all)
+    # Instrumented code hides from GCC what is initialised, and it warns of what is not so.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    endif()
     # PUBLIC: what links an instrumented library needs the sanitizer's runtime.
     target_link_options(${target} PUBLIC -fsanitize=${WHORL_SANITIZE})
   endif()
