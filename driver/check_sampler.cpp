@@ -28,22 +28,22 @@ Dynamics builtin_dynamics(const std::string& name) {
 
 struct Subject {
   std::string kind, hash;
-  Dynamics dynamics;
+  DynamicsOfSize dynamics;
 };
 
 Subject load_subject(const std::string& name) {
-  if (!is_sampler_file(name)) return {"built-in sampler", "", builtin_dynamics(name)};
+  if (!is_sampler_file(name))
+    return {"built-in sampler", "",
+            [dynamics = builtin_dynamics(name)](std::int64_t) { return dynamics; }};
   const SamplerFile file = load_sampler(name);
-  Subject subject{
-      file.learned ? "learned sampler" : "sampler of D and Q", canonical_hash(file), {}};
+  if (!file.learned)
+    return {"sampler of D and Q", canonical_hash(file), [file](std::int64_t size) {
+              return graph_dynamics(file.variables, file.dynamics(size, DType::f64));
+            }};
   // A step size for samplers whose alpha follows from it; the statistics of a task that has none.
-  subject.dynamics = file_dynamics(file, {}, 0.01);
-  return subject;
-}
-
-std::string verdict_text(const Check& check) {
-  if (check.verdict == Verdict::skipped) return "skipped";
-  return fmt::format("{}", name(check.verdict));
+  return {
+      "learned sampler", canonical_hash(file),
+      [dynamics = learned_dynamics(*file.learned, {}, 0.01)](std::int64_t) { return dynamics; }};
 }
 
 void print_proof(const std::string& name, const Subject& subject, const Proof& proof,
@@ -56,7 +56,7 @@ void print_proof(const std::string& name, const Subject& subject, const Proof& p
                               : "proven right");
   for (const Check& check : proof.checks) {
     const bool known = check.verdict != Verdict::skipped;
-    output.print("  {:<13} {:<9} {:<24} {}\n", check.name, verdict_text(check),
+    output.print("  {:<13} {:<9} {:<24} {}\n", check.name, whorl::name(check.verdict),
                  known ? fmt::format("{:.2g} {} {:.2g}", check.value,
                                      check.at_least ? ">=" : "<=", check.limit)
                        : std::string(),

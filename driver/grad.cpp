@@ -60,12 +60,12 @@ std::vector<Value> differentiate(Graph& graph, const std::string& of, NodeId of_
   try {
     return gradient(graph.value(of_node), variables, options);
   } catch (const Error& error) {
-    std::string text = error.what();
+    std::string text(bare_text(error));
     constexpr std::string_view hint = "set allow_unused to get zeros";
     const std::size_t at = text.find(hint);
     if (at == std::string::npos) throw;
     text.replace(at, hint.size(), "give --allow-unused to get zeros");
-    throw Error(error.kind(), "grad", text.substr(text.find("] ") + 2));
+    throw Error(error.kind(), "grad", text);
   }
 }
 

@@ -61,12 +61,8 @@ Json& Json::key(std::string_view name) {
 }
 
 Json& Json::value(std::string_view text) { return raw(quoted(text)); }
-Json& Json::value(double number) {
-  return raw(std::isfinite(number) ? fmt::format("{}", number) : "null");
-}
-Json& Json::value(float number) {
-  return raw(std::isfinite(number) ? fmt::format("{}", number) : "null");
-}
+Json& Json::value(double number) { return raw(json_number(number)); }
+Json& Json::value(float number) { return raw(json_number(number)); }
 
 Json& Json::raw(std::string_view text) {
   separate();

@@ -7,12 +7,21 @@
 // Thread safety: for one thread.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace whorl::driver {
+
+// The shortest digits that read back to the same number; null where JSON has none.
+template <class T>
+std::string json_number(T number) {
+  return std::isfinite(number) ? fmt::format("{}", number) : "null";
+}
 
 class Json {
  public:

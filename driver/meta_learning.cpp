@@ -240,10 +240,9 @@ bool MetaLearning::update(UpdateReport& report) {
   for (const Graph::Output& output : graph_.outputs())
     if (output.name.starts_with("loss/"))
       report.losses.emplace_back(output.name.substr(5), executor_->output(output.name).at(0));
-  const LearnedSampler now = sampler();
-  for (const Network* network : {&now.curl, &now.diffusion})
-    for (double weight : network->weights)
-      if (!std::isfinite(weight))
+  for (std::string_view name : {curl_weights, diffusion_weights})
+    for (std::int64_t i = 0; i < feeds_.find(name)->second.elements(); ++i)
+      if (!std::isfinite(feeds_.find(name)->second.at(i)))
         fail(ErrorKind::numeric, "train",
              "a weight is not finite after update {} (epoch {}, mean energy {}); a smaller step "
              "size or learning rate may help",

@@ -5,10 +5,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "data/npy.hpp"
+#include "driver/json.hpp"
 #include "engine/file.hpp"
 #include "engine/role.hpp"
 #include "graphs/graph_file.hpp"
@@ -60,11 +60,6 @@ void remove_earlier_run(const fs::path& path) {
   if (fs::is_empty(path / "draws", fault) && !fault) remove(path / "draws");
   for (const char* name : {"energy.pb", "sampler.pbtxt", "metrics.jsonl", "config.pbtxt"})
     remove(path / name);
-}
-
-// JSON has no infinity; a KL divergence is infinite while there are too few states.
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : std::string("null");
 }
 
 // A parameter's columns of the draws [chains, draws, n], as [chains, draws, shape...].
@@ -149,10 +144,10 @@ void RunDirectory::write_draws(const std::vector<Parameter>& parameters, const T
 
 std::string to_json_line(const Metrics& metrics) {
   std::string line = fmt::format("{{\"step\": {}, \"seconds\": {:.6g}, \"energy\": {}",
-                                 metrics.step, metrics.seconds, number(metrics.energy));
+                                 metrics.step, metrics.seconds, json_number(metrics.energy));
   if (metrics.temperature)
-    line += fmt::format(", \"temperature\": {}", number(*metrics.temperature));
-  if (metrics.kl) line += fmt::format(", \"kl\": {}", number(*metrics.kl));
+    line += fmt::format(", \"temperature\": {}", json_number(*metrics.temperature));
+  if (metrics.kl) line += fmt::format(", \"kl\": {}", json_number(*metrics.kl));
   return line + "}\n";
 }
 

@@ -120,10 +120,9 @@ void run_sample(const Arguments& arguments, Output& output) {
                          output.quiet);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric || !sampler.own_step_size) throw;
-    const std::string_view text = error.what();
     fail(ErrorKind::numeric, "sample",
          "{}; the step size, {:.4g}, is by the sampler's own rule: give another with --step-size",
-         text.substr(text.find("] ") + 2), *sampler.own_step_size);
+         bare_text(error), *sampler.own_step_size);
   }
   if (directory) directory->write_draws(target.energy.parameters(), result.draws);
 

@@ -103,11 +103,6 @@ RecipeOptions recipe_options(const SamplerRequest& request, const Target& target
   return {settings.integrator, settings.temperature, settings.noise_estimate, target.gradient};
 }
 
-bool has_output(const Graph& graph, std::string_view name) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [&](const Graph::Output& output) { return output.name == name; });
-}
-
 Step learned_step(const SamplerRequest& request, const Target& target,
                   const LearnedSampler& learned, const TaskStatistics& task,
                   double first_step_size) {
@@ -160,7 +155,8 @@ ChosenSampler choose_written(const SamplerRequest& request, const Target& target
   check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
   const RecipeOptions options = recipe_options(request, target);
   const Schedule step_size = given_step_size(request);
-  Dynamics dynamics = file_dynamics(file, {}, step_size.at(0));
+  Dynamics dynamics =
+      graph_dynamics(file.variables, file.dynamics(target.energy.size(), target.energy.dtype()));
   ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}, {}};
   // With a kinetic energy of its own, the momentum need not be N(0, T).
   if (!dynamics.kinetic) sampler.temperature = options.temperature;
@@ -182,25 +178,6 @@ bool is_sampler_file(std::string_view name) {
   std::error_code fault;
   return std::find(builtin.begin(), builtin.end(), name) == builtin.end() &&
          std::filesystem::is_regular_file(name, fault);
-}
-
-Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size) {
-  if (file.learned) return learned_dynamics(*file.learned, task, step_size);
-  using NamedVariables = std::map<std::string, Value, std::less<>>;
-  const auto sized = [file](std::int64_t n, DType dtype) {
-    return graph_dynamics(file.variables, file.dynamics(n, dtype));
-  };
-  Dynamics dynamics{file.variables,
-                    [sized](StepBuilder& step, const Point& point) {
-                      return sized(step.size(), step.dtype()).matrices(step, point);
-                    },
-                    {}};
-  if (has_output(file.dynamics(1, DType::f32), "K"))
-    dynamics.kinetic = [sized](const NamedVariables& z) {
-      const Type& position = z.at("position").type();
-      return sized(position.elements(), position.dtype).kinetic(z);
-    };
-  return dynamics;
 }
 
 std::optional<double> setting_choice(std::string_view setting, std::string_view word) {

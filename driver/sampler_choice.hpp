@@ -44,8 +44,6 @@ ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target
 
 // Whether a sampler's name is that of a file.
 bool is_sampler_file(std::string_view name);
-// The dynamics of a file's sampler, for any number of coordinates.
-Dynamics file_dynamics(const SamplerFile& file, const TaskStatistics& task, double step_size);
 
 // Some settings are choices: the number that stands for a word, as 1 does for "euler", or empty.
 std::optional<double> setting_choice(std::string_view setting, std::string_view word);

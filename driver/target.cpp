@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "data/minibatch.hpp"
 #include "driver/data_sources.hpp"
@@ -26,13 +25,6 @@ bool wide_enough(const std::vector<double>& mean, std::vector<double> covariance
     if (error.kind() != ErrorKind::data) throw;
     return false;
   }
-}
-
-Tensor as_float(const Shape& shape, std::span<const double> values) {
-  Tensor tensor({DType::f32, shape});
-  std::transform(values.begin(), values.end(), tensor.data<float>(),
-                 [](double x) { return static_cast<float>(x); });
-  return tensor;
 }
 
 // The rows that the graph is to be loaded for: those of a batch, or all.
@@ -194,8 +186,10 @@ Energy gaussian_energy(std::int64_t dimension) {
 
 std::map<std::string, Tensor> gaussian_data(const Gaussian& gaussian) {
   const std::int64_t d = gaussian.dimension();
-  const double normaliser =
-      0.5 * (static_cast<double>(d) * std::log(2 * std::numbers::pi) + gaussian.log_determinant());
+  const auto as_float = [](const Shape& shape, std::span<const double> values) {
+    return Tensor::from({DType::f32, shape}, values);
+  };
+  const double normaliser = gaussian.normaliser();
   return {{"mean", as_float({d}, gaussian.mean())},
           {"precision", as_float({d, d}, gaussian.precision())},
           {"normaliser", as_float({}, std::span(&normaliser, 1))}};

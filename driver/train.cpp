@@ -1,6 +1,5 @@
 // whorl train: learns a sampler on the targets of an experiment.
 #include <algorithm>
-#include <cmath>
 
 #include "driver/commands.hpp"
 #include "driver/data_sources.hpp"
@@ -93,14 +92,13 @@ TaskStatistics mean_statistics(const std::vector<TrainingTask>& tasks) {
 }
 
 std::string to_json_line(const UpdateReport& report, double seconds) {
-  const auto number = [](double x) { return std::isfinite(x) ? fmt::format("{}", x) : "null"; };
   std::string line = fmt::format(
       "{{\"update\": {}, \"epoch\": {}, \"seconds\": {}, \"energy\": {}, \"curl\": {}, "
       "\"diffusion\": {}, \"clamped\": {}",
-      report.update, report.epoch, number(seconds), number(report.mean_energy), number(report.curl),
-      number(report.diffusion), number(report.clamped));
+      report.update, report.epoch, json_number(seconds), json_number(report.mean_energy),
+      json_number(report.curl), json_number(report.diffusion), json_number(report.clamped));
   for (const auto& [name, loss] : report.losses)
-    line += fmt::format(", \"loss/{}\": {}", name, number(loss));
+    line += fmt::format(", \"loss/{}\": {}", name, json_number(loss));
   return line + "}\n";
 }
 

@@ -153,8 +153,7 @@ Attributes make_attributes(std::string_view where, const AttrTable* table, const
     return Attributes(table, table->make(values));
   } catch (const Error& error) {
     // A list of integers that is not a shape: the message must name the op as well.
-    const std::string_view what = error.what();
-    throw Error(error.kind(), where, what.substr(what.find("] ") + 2));
+    throw Error(error.kind(), where, bare_text(error));
   }
 }
 

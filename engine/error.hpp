@@ -53,6 +53,13 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+// An Error's text without its "[where] ", for one that says it again with another place.
+inline std::string_view bare_text(const Error& error) {
+  const std::string_view what = error.what();
+  const auto end = what.find("] ");
+  return end == std::string_view::npos ? what : what.substr(end + 2);
+}
+
 // Throws an Error of `kind`, its text made from a format and arguments.
 template <class... Args>
 [[noreturn]] void fail(ErrorKind kind, std::string_view where, fmt::format_string<Args...> format,

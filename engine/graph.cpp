@@ -95,9 +95,8 @@ NodeId Graph::append(const OpDef& op, std::span<const NodeId> inputs, Attributes
     // An op's message says what is wrong; the types around it are the same for all ops.
     const std::string_view what = error.what();
     if (types.empty() || what.find("; inputs ") != std::string_view::npos) throw;
-    throw Error(
-        error.kind(), op.name,
-        fmt::format("{}; inputs {}", what.substr(what.find("] ") + 2), describe_inputs(op, types)));
+    throw Error(error.kind(), op.name,
+                fmt::format("{}; inputs {}", bare_text(error), describe_inputs(op, types)));
   }
   const auto id = static_cast<NodeId>(nodes_.size());
   edges_.reserve(edges_.size() + inputs.size() > edges_.capacity()
@@ -184,10 +183,8 @@ std::string to_text(const Graph& graph) {
 }
 
 Error run_error(const Graph& graph, NodeId id, const Error& error) {
-  const std::string_view what = error.what();
-  if (what.starts_with("[run] ")) return error;
-  return Error(error.kind(), "run",
-               fmt::format("{}: {}", graph.label(id), what.substr(what.find("] ") + 2)));
+  if (std::string_view(error.what()).starts_with("[run] ")) return error;
+  return Error(error.kind(), "run", fmt::format("{}: {}", graph.label(id), bare_text(error)));
 }
 
 Shape broadcast_shape(std::string_view where, std::span<const Shape> shapes) {

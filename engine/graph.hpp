@@ -80,10 +80,11 @@ class Graph {
   std::map<std::string, std::string> metadata_;
 };
 
-// Appends a copy of `part` to `into` and returns the values of its outputs, by name. Inputs of `part`
-// that are listed become the given values, which must have their types; the others become inputs of
-// `into`, shared with one of the same name and type that is there already. Other nodes' names get
-// `prefix` in front, or are dropped when it is empty. Throws a graph Error that names the input.
+// Appends a copy of `part` to `into` and returns the values of its outputs, by name. Inputs of
+// `part` that are listed become the given values, which must have their types; the others become
+// inputs of `into`, shared with one of the same name and type that is there already. Other nodes'
+// names get `prefix` in front, or are dropped when it is empty. Throws a graph Error that names the
+// input.
 std::map<std::string, Value, std::less<>> append_graph(
     Graph& into, const Graph& part, const std::map<std::string, Value, std::less<>>& inputs,
     std::string_view prefix = {});

@@ -1,5 +1,6 @@
 #include "engine/tensor.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,6 +23,17 @@ Tensor::Tensor(const Type& type) : Tensor(type, allocate_storage(type.bytes())) 
 
 Tensor Tensor::borrow(const Type& type, void* data) {
   return Tensor(type, std::shared_ptr<void>(data, [](void*) {}));
+}
+
+Tensor Tensor::from(const Type& type, std::span<const double> values) {
+  assert(std::ssize(values) == type.elements());
+  Tensor tensor(type);
+  dispatch(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::transform(values.begin(), values.end(), tensor.data<T>(),
+                   [](double value) { return static_cast<T>(value); });
+  });
+  return tensor;
 }
 
 double Tensor::at(std::int64_t index) const {

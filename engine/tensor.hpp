@@ -36,6 +36,8 @@ class Tensor {
   static Tensor scalar(T value) {
     return of<T>({}, {value});
   }
+  // Numbers in double, in the element type given: f32, f64 or i32.
+  static Tensor from(const Type& type, std::span<const double> values);
   // `data` must outlive the Tensor and every executor it is bound to.
   static Tensor borrow(const Type& type, void* data);
 

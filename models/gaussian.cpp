@@ -52,6 +52,11 @@ Gaussian::Gaussian(std::span<const double> mean, std::span<const double> covaria
   }
 }
 
+double Gaussian::normaliser() const {
+  return 0.5 *
+         (static_cast<double>(dimension()) * std::log(2 * std::numbers::pi) + log_determinant_);
+}
+
 Value Gaussian::energy(Value theta) const {
   const Shape& shape = theta.shape();
   if (!is_float(theta.dtype()) || shape.rank() < 1 || shape.rank() > 2 ||
@@ -62,9 +67,7 @@ Value Gaussian::energy(Value theta) const {
     return cast(constant(*theta.graph, x), theta.dtype());
   };
   const Value delta = theta - given(mean_);
-  const double normaliser =
-      0.5 * (static_cast<double>(dimension()) * std::log(2 * std::numbers::pi) + log_determinant_);
-  return 0.5 * sum(delta * matmul(delta, given(precision_)), {-1}) + normaliser;
+  return 0.5 * sum(delta * matmul(delta, given(precision_)), {-1}) + normaliser();
 }
 
 Tensor Gaussian::draw(std::int64_t count, std::uint64_t seed) const {

@@ -29,6 +29,7 @@ class Gaussian {
   std::span<const double> covariance() const { return covariance_.values<double>(); }
   std::span<const double> precision() const { return precision_.values<double>(); }
   double log_determinant() const { return log_determinant_; }  // of the covariance
+  double normaliser() const;                                   // U at the mean
 
   // U of theta [d], a scalar, or of theta [K,d], one number a row.
   Value energy(Value theta) const;

@@ -157,14 +157,14 @@ struct Chains::Impl {
   // names that the sampler gave them, behind "t0/" for the first step.
   [[noreturn]] void report_stop(const Error& error) {
     for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
-    std::string what = error.what();
+    std::string what(bare_text(error));
     try {
       evaluate(graph, feeds);
     } catch (const Error& named) {
-      what = named.what();
+      what = bare_text(named);
     }
     fail(ErrorKind::numeric, "sample", "in the {} steps from step {} on: {}", options.steps_per_run,
-         step, what.substr(what.find("] ") + 2));
+         step, what);
   }
 
   void check_energies() {

@@ -12,13 +12,7 @@ namespace whorl {
 namespace {
 
 Tensor weight_tensor(const Network& network, DType dtype) {
-  Tensor tensor({dtype, {static_cast<std::int64_t>(network.weights.size())}});
-  dispatch(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    std::transform(network.weights.begin(), network.weights.end(), tensor.data<T>(),
-                   [](double w) { return static_cast<T>(w); });
-  });
-  return tensor;
+  return Tensor::from({dtype, {std::ssize(network.weights)}}, network.weights);
 }
 
 Value affine(Value x, double shift, double scale) {
@@ -123,14 +117,8 @@ void draw_weights(LearnedSampler& sampler, std::uint64_t seed) {
 }
 
 Tensor statistics_tensor(const TaskStatistics& task, DType dtype) {
-  Tensor tensor({dtype, {4}});
-  dispatch(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const std::array values{task.energy_mean, task.energy_sd, task.momentum_rms, task.gradient_rms};
-    std::transform(values.begin(), values.end(), tensor.data<T>(),
-                   [](double x) { return static_cast<T>(x); });
-  });
-  return tensor;
+  const std::array values{task.energy_mean, task.energy_sd, task.momentum_rms, task.gradient_rms};
+  return Tensor::from({dtype, {std::ssize(values)}}, values);
 }
 
 namespace {

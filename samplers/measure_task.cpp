@@ -120,14 +120,14 @@ TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient
       if (error.kind() != ErrorKind::numeric ||
           std::string_view(error.what()).starts_with("[pilot]"))
         throw;
-      divergence = error.what();
+      divergence = bare_text(error);
     }
   }
   if (best) return *best;
   fail(ErrorKind::numeric, "pilot",
        "the short run of SGHMC that measures the task failed with step sizes from {} down to {}: "
        "{}",
-       pilot.step_size, 2 * now.step_size, divergence.substr(divergence.find("] ") + 2));
+       pilot.step_size, 2 * now.step_size, divergence);
 }
 
 }  // namespace whorl

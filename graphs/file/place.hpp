@@ -28,13 +28,6 @@ template <class... Args>
               printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// An Error's text without its "[where] ".
-inline std::string_view bare_text(const Error& error) {
-  const std::string_view what = error.what();
-  const auto end = what.find("] ");
-  return end == std::string_view::npos ? what : what.substr(end + 2);
-}
-
 // Runs f; an Error of kind graph gets the place and `subject` in front, such as "node 'x' (sum)".
 template <class Subject, class F>
 decltype(auto) located(const Place& place, Subject&& subject, F&& f) {
