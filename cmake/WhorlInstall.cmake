@@ -14,6 +14,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/whorlConfig.cmake"
   "${PROJECT_BINARY_DIR}/whorlConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindMKL.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindnetCDF.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake"
   DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

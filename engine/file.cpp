@@ -1,5 +1,6 @@
 #include "engine/file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -52,56 +53,6 @@ bool leads_through_proc(const std::string& path) {
   return false;
 }
 
-// A file under a name of its own beside `path`, removed again unless it was committed.
-class TemporaryFile {
- public:
-  TemporaryFile(std::string_view where, const std::string& path) : where_(where), path_(path) {
-    static std::atomic<unsigned> counter{0};
-    name_ = fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter++);
-    descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) io_error(where_, path_, "write", errno);
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!committed_) ::unlink(name_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) io_error(where_, path_, "write", errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-
-  void commit() {
-    if (::fsync(descriptor_) != 0) io_error(where_, path_, "write", errno);
-    const int closed = ::close(descriptor_);
-    descriptor_ = -1;
-    if (closed != 0) io_error(where_, path_, "write", errno);
-    if (::rename(name_.c_str(), path_.c_str()) != 0) io_error(where_, path_, "write", errno);
-    committed_ = true;
-    // The new name lasts once the folder is on disk. Not all file systems can do that, and the file
-    // itself is complete: a failure here is none of the caller's.
-    const std::size_t slash = path_.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-    const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return;
-    ::fsync(directory);
-    ::close(directory);
-  }
-
- private:
-  std::string_view where_;
-  const std::string& path_;
-  std::string name_;
-  int descriptor_ = -1;
-  bool committed_ = false;
-};
-
 }  // namespace
 
 InputFile::InputFile(std::string_view where, const std::string& path) : where_(where), path_(path) {
@@ -148,20 +99,73 @@ void InputFile::check_unchanged() const {
     fail(ErrorKind::io, where_, "{}: the file was changed while it was read", path_);
 }
 
-void write_file(std::string_view where, const std::string& path,
-                std::span<const std::span<const std::byte>> parts) {
+NewFile::NewFile(std::string_view where, const std::string& path) : where_(where) {
   if (path.empty()) fail(ErrorKind::io, where, "cannot write: the file name is empty");
-  const std::string target = resolved(path);
+  path_ = resolved(path);
   struct stat status = {};
-  if (::stat(target.c_str(), &status) == 0) {
+  if (::stat(path_.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) io_error(where, path, "write", EISDIR);
     // A rename would replace the device or pipe itself.
     if (!S_ISREG(status.st_mode) || leads_through_proc(path))
       fail(ErrorKind::io, where, "{}: cannot write: not a regular file", path);
   }
-  TemporaryFile file(where, target);
+  static std::atomic<unsigned> counter{0};
+  name_ = fmt::format("{}.{}-{}.tmp", path_, ::getpid(), counter++);
+  descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) io_error(where_, path_, "write", errno);
+}
+
+NewFile::~NewFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_) ::unlink(name_.c_str());
+}
+
+void NewFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) io_error(where_, path_, "write", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void NewFile::commit() {
+  if (::fsync(descriptor_) != 0) io_error(where_, path_, "write", errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) io_error(where_, path_, "write", errno);
+  if (::rename(name_.c_str(), path_.c_str()) != 0) io_error(where_, path_, "write", errno);
+  committed_ = true;
+  // The new name lasts once the folder is on disk. Not all file systems can do that, and the file
+  // itself is complete: a failure here is none of the caller's.
+  const std::size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  ::fsync(directory);
+  ::close(directory);
+}
+
+void write_file(std::string_view where, const std::string& path,
+                std::span<const std::span<const std::byte>> parts) {
+  NewFile file(where, path);
   for (const auto& part : parts) file.write(part);
   file.commit();
+}
+
+std::vector<std::string> names_in(const std::string& folder, std::error_code& fault) {
+  fault.clear();
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
+  errno = open ? 0 : errno;
+  while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
+    if (const std::string_view name = entry->d_name; name != "." && name != "..")
+      names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) fault.assign(errno, std::generic_category());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 void write_file(std::string_view where, const std::string& path, std::string_view text) {

@@ -5,7 +5,7 @@
 // A file is written under a temporary name beside its place and renamed when it is complete and on
 // disk: whoever looks sees the old file or the new one, never a part.
 // Errors are of kind io and carry the system's own words.
-// Thread safety: an InputFile belongs to one thread; write_file may be called from many.
+// Thread safety: a file belongs to one thread; write_file may be called from many.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,6 +15,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace whorl {
 
@@ -40,9 +42,33 @@ class InputFile {
   struct stat status_ = {};
 };
 
+// A file that takes the place of `path` once it is committed, and leaves nothing behind if not.
+// Where `path` is a symbolic link, the link stays and its target is replaced.
+class NewFile {
+ public:
+  NewFile(std::string_view where, const std::string& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // Where it is until then, for those who write it in another way than from start to end.
+  const std::string& temporary_name() const { return name_; }
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  std::string where_, path_, name_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
 // Writes `parts` one after the other as the new content of `path`.
 void write_file(std::string_view where, const std::string& path,
                 std::span<const std::span<const std::byte>> parts);
 void write_file(std::string_view where, const std::string& path, std::string_view text);
+
+// The names in a directory, sorted; none and the reason where it cannot be read. Where memory runs
+// out this throws, while std::filesystem's iterators end the program.
+std::vector<std::string> names_in(const std::string& folder, std::error_code& fault);
 
 }  // namespace whorl

@@ -4,7 +4,7 @@
 #   cmake -D SOURCE_DIR=<repository> -P cmake/checks/include_rules.cmake
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms engine autodiff graphs models samplers losses diagnostics data driver)
+set(rooms engine autodiff graphs models samplers losses diagnostics data storage driver)
 set(sees_engine "")
 set(sees_autodiff engine)
 # Sampler and experiment files hold what samplers are made of.
@@ -14,16 +14,21 @@ set(sees_samplers engine autodiff)
 set(sees_losses engine autodiff)
 set(sees_diagnostics engine)
 set(sees_data engine)
-set(sees_driver engine autodiff graphs models samplers losses diagnostics data)
+set(sees_storage engine)
+set(sees_driver engine autodiff graphs models samplers losses diagnostics data storage)
 
 # Each door: what is included, and the only files that may include it.
-set(doors mkl boost_graph protobuf)
+set(doors mkl boost_graph protobuf netcdf json)
 set(mkl_is "^mkl([_/].*)?(\\.h|\\.hpp)$|^mkl/")
 set(mkl_through "^engine/kernels")
 set(boost_graph_is "^boost/graph/")
 set(boost_graph_through "^engine/(algorithms|graph_bgl)")
 set(protobuf_is "\\.pb\\.h$|^google/protobuf/")
 set(protobuf_through "^graphs/")
+set(netcdf_is "^(netcdf|hdf5|H5.*)\\.h$")
+set(netcdf_through "^storage/draws_")
+set(json_is "^nlohmann/")
+set(json_through "^driver/run_record\\.cpp$")
 
 set(faults 0)
 macro(fault text)
