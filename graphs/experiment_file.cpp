@@ -5,6 +5,7 @@
 #include "graphs/experiment.pb.h"
 #include "graphs/file/learned.hpp"
 #include "graphs/file/print.hpp"
+#include "graphs/file/setting.hpp"
 
 namespace whorl {
 
@@ -179,6 +180,28 @@ void describe(const Io& io, ScheduleSettings& schedule) {
 }
 
 template <class Io>
+void describe(const Io& io, StorageSettings& storage) {
+  std::optional<std::string> precision;
+  if (storage.precision) precision = std::string(name(*storage.precision));
+  io.value("keep", storage.keep);
+  io.value("precision", precision);
+  io.value("checkpoint_seconds", storage.checkpoint_seconds, positive);
+  if constexpr (Io::reading) {
+    if (!precision) return;
+    storage.precision = dtype_from_name(*precision);
+    if (!storage.precision || !is_float(*storage.precision))
+      io.refuse("precision", "is '{}', expected f32 or f64", *precision);
+  }
+}
+
+template <class Io>
+void describe(const Io& io, StopSettings& stop) {
+  io.value("ess", stop.ess, positive);
+  io.value("rhat", stop.rhat, Range{.low = 1, .above = true});
+  io.value("seconds", stop.seconds, not_negative);
+}
+
+template <class Io>
 void describe(const Io& io, RunSettings& run) {
   io.value("chains", run.chains, from_one_to(ExperimentLimits::chains));
   io.value("steps", run.steps, from_one_to(ExperimentLimits::steps));
@@ -188,6 +211,8 @@ void describe(const Io& io, RunSettings& run) {
   io.part("step_size", run.step_size);
   io.part("position", run.position);
   io.part("momentum", run.momentum);
+  if (Io::reading || run.drop_diverged)
+    io.choice("on_divergence", run.drop_diverged, Names<bool>{{"stop", false}, {"drop", true}});
   if constexpr (Io::reading) {
     if (run.steps && run.thin > run.steps)
       io.refuse("thin", "is {}, expected at most the {} steps", *run.thin, *run.steps);
@@ -280,6 +305,18 @@ void describe(const Io& io, TrainingSettings& training) {
 }
 
 template <class Io>
+void describe(const Io& io, PublishedValue& published) {
+  // A value that does not say where it is from is worth nothing.
+  for (const char* field : {"sampler", "quantity", "value", "source"}) io.required(field);
+  io.value("sampler", published.sampler);
+  io.value("quantity", published.quantity);
+  io.value("value", published.value);
+  io.value("spread", published.spread, not_negative);
+  io.value("step", published.step, not_negative);
+  io.value("source", published.source);
+}
+
+template <class Io>
 void describe(const Io& io, ExperimentFile& experiment, const std::filesystem::path& directory) {
   io.value("experiment", experiment.name);
   io.part("targets", experiment.targets, directory);
@@ -293,15 +330,19 @@ void describe(const Io& io, ExperimentFile& experiment, const std::filesystem::p
   }
   io.part("run", experiment.run);
   io.part("training", experiment.training);
+  io.part("storage", experiment.storage);
+  io.part("stop", experiment.stop);
+  io.part("published", experiment.published);
 }
 
 namespace {
 
-ExperimentFile load(Source source) {
+ExperimentFile load(Source source, const std::vector<std::string>& settings = {}) {
   source.what = "an experiment";
   file::Experiment message;
   Places places;
   read_text(source, message, places);
+  for (const std::string& setting : settings) change_setting(message, setting);
   const FieldReader io(source, message, &places);
   check_version(message, experiment_format_version, io.place("format_version"));
   ExperimentFile experiment;
@@ -313,9 +354,11 @@ ExperimentFile load(Source source) {
 
 }  // namespace graphs
 
-ExperimentFile load_experiment(const std::filesystem::path& path) {
+ExperimentFile load_experiment(const std::filesystem::path& path,
+                               const std::vector<std::string>& settings) {
   const LoadLimits limits;
-  return graphs::load({path.string(), path.parent_path(), graphs::read_file(path, limits), limits});
+  return graphs::load({path.string(), path.parent_path(), graphs::read_file(path, limits), limits},
+                      settings);
 }
 
 ExperimentFile parse_experiment(std::string text, std::string_view origin,

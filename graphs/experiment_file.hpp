@@ -75,11 +75,22 @@ struct ScheduleSettings {
   std::optional<Cosine> cosine;
 };
 
+struct StorageSettings {
+  std::vector<std::string> keep;
+  std::optional<DType> precision;
+  std::optional<double> checkpoint_seconds;  // 30, or more where one takes long
+};
+
+struct StopSettings {
+  std::optional<double> ess, rhat, seconds;
+};
+
 struct RunSettings {
   std::optional<std::int64_t> chains, steps, thin, burn_in;
   std::optional<std::uint64_t> seed;
   std::optional<ScheduleSettings> step_size;
   std::optional<Start> position, momentum;
+  bool drop_diverged = false;
 };
 
 struct TrainingSettings {
@@ -113,6 +124,15 @@ struct TrainingSettings {
   std::int64_t all_steps() const { return epochs * rollouts * steps; }
 };
 
+// What others found for such an experiment, to be set beside ours.
+struct PublishedValue {
+  std::string sampler, quantity;
+  double value = 0;
+  std::optional<double> spread;      // a standard deviation
+  std::optional<std::int64_t> step;  // the last one when left out
+  std::string source;
+};
+
 struct ExperimentFile {
   std::string name;
   std::vector<TargetSettings> targets;
@@ -121,9 +141,15 @@ struct ExperimentFile {
   std::vector<std::pair<std::string, double>> sampler_settings;
   RunSettings run;
   std::optional<TrainingSettings> training;
+  StorageSettings storage;
+  StopSettings stop;
+  std::vector<PublishedValue> published;
 };
 
-ExperimentFile load_experiment(const std::filesystem::path& path);
+// `settings` replace what the file says, as in "training.adam.rate=0.001": every field can be
+// given, by its path. A list of messages stands for all its entries, a list of values has commas.
+ExperimentFile load_experiment(const std::filesystem::path& path,
+                               const std::vector<std::string>& settings = {});
 // `origin` stands for the file in messages.
 ExperimentFile parse_experiment(std::string text, std::string_view origin,
                                 const std::filesystem::path& directory = {});

@@ -93,6 +93,15 @@ training {
   through_gradient: true
   curl_decay: 0.125
 }
+published {
+  sampler: "NNSGHMC"
+  quantity: "kl"
+  value: 0.03
+  spread: 0.01
+  step: 12000
+  source: "a paper"
+}
+published { sampler: "SGHMC" quantity: "vector_ess" value: 22 source: "another" }
 )";
 
 }  // namespace
@@ -135,6 +144,26 @@ BOOST_AUTO_TEST_CASE(every_field_arrives) {
   BOOST_CHECK(training.through_gradient);
   BOOST_CHECK_EQUAL(training.curl_decay, 0.125);
   BOOST_CHECK_EQUAL(e.targets[1].count, 3);
+  BOOST_REQUIRE_EQUAL(e.published.size(), 2u);
+  BOOST_CHECK_EQUAL(e.published[0].sampler, "NNSGHMC");
+  BOOST_CHECK_EQUAL(e.published[0].quantity, "kl");
+  BOOST_CHECK_EQUAL(e.published[0].value, 0.03);
+  BOOST_CHECK_EQUAL(*e.published[0].spread, 0.01);
+  BOOST_CHECK_EQUAL(*e.published[0].step, 12000);
+  BOOST_CHECK_EQUAL(e.published[1].source, "another");
+  BOOST_CHECK(!e.published[1].spread && !e.published[1].step);
+}
+
+BOOST_AUTO_TEST_CASE(a_published_value_says_what_it_is_and_where_it_is_from) {
+  const auto error = [](const std::string& fields) {
+    return graph_error_of(
+        [&] { parse_experiment("format_version: 1\npublished { " + fields + " }\n", "e"); });
+  };
+  BOOST_CHECK_EQUAL(error("sampler: \"s\" quantity: \"kl\" value: 1"),
+                    "[load] e:2: published.source is missing");
+  BOOST_CHECK_EQUAL(
+      error("sampler: \"s\" quantity: \"kl\" value: 1 spread: -1 source: \"a paper\""),
+      "[load] e:2: published.spread is -1, expected at least 0");
 }
 
 BOOST_AUTO_TEST_CASE(the_stored_experiments_load) {
