@@ -26,6 +26,10 @@ class PooledMoments {
   // With the divisor count - 1; a usage Error for fewer than two states.
   std::vector<double> covariance() const;
 
+  // All that it knows as numbers, and back; a usage Error when there are too few or too many.
+  std::vector<double> save() const;
+  void load(std::span<const double> saved);
+
  private:
   template <class T>
   void add_block(std::span<const T> states);

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "diagnostics/fourier.hpp"
 
@@ -28,26 +27,30 @@ double inner_product(const double* a, const double* b, std::int64_t size) {
 
 }  // namespace
 
-LaggedSums::LaggedSums(std::vector<double> path, std::int64_t dimension, std::int64_t lags)
-    : path_(std::move(path)),
+// Sums are of differences from the first state, which are exactly zero where nothing moves.
+LaggedSums::LaggedSums(std::span<double> path, std::int64_t dimension, std::int64_t lags)
+    : path_(path),
       mean_(static_cast<std::size_t>(dimension), 0.0),
       dimension_(dimension),
       length_(static_cast<std::int64_t>(path_.size()) / dimension),
       lags_(lags) {
-  const auto for_each = [&](auto&& f) {
-    for (std::int64_t t = 0; t < length_; ++t)
-      for (std::int64_t c = 0; c < dimension_; ++c) f(path_[t * dimension_ + c], mean_[c]);
-  };
-  for_each([](double x, double& mean) { mean += x; });
-  for (double& mean : mean_) mean /= static_cast<double>(length_);
-  for_each([](double& x, double mean) { x -= mean; });
+  const std::vector<double> first(path_.begin(), path_.begin() + dimension_);
+  for (std::int64_t t = 0; t < length_; ++t)
+    for (std::int64_t c = 0; c < dimension_; ++c) mean_[c] += path_[t * dimension_ + c] - first[c];
+  for (std::int64_t c = 0; c < dimension_; ++c)
+    mean_[c] = first[c] + mean_[c] / static_cast<double>(length_);
+  for (std::int64_t t = 0; t < length_; ++t)
+    for (std::int64_t c = 0; c < dimension_; ++c) path_[t * dimension_ + c] -= mean_[c];
 }
 
 double LaggedSums::at(std::int64_t lag) {
-  // About what the transform costs: at worst, both are paid.
-  constexpr std::int64_t by_groups = 64;
+  // About what the transform costs: at worst, both are paid. Whoever is still correlated so much
+  // after a group will want about as many lags.
+  constexpr std::size_t by_groups = 64;
+  constexpr double still_correlated = 0.15;
   while (static_cast<std::int64_t>(sums_.size()) <= lag)
-    if (static_cast<std::int64_t>(sums_.size()) < by_groups)
+    if (sums_.empty() ||
+        (sums_.size() < by_groups && sums_.back() < still_correlated * sums_.front()))
       add_group();
     else
       add_all();

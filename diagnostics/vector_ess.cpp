@@ -20,8 +20,8 @@ VectorEss ess_of(std::span<const T> path, std::int64_t dimension) {
          "the path has {} numbers; expected a positive multiple of the dimension {}", size,
          dimension);
   const std::int64_t n = size / dimension, max_lag = std::min<std::int64_t>(n / 3, 1000);
-  LaggedSums sums(std::vector<double>(path.begin(), path.end()), dimension,
-                  std::max<std::int64_t>(max_lag, 1));
+  std::vector<double> states(path.begin(), path.end());
+  LaggedSums sums(states, dimension, std::max<std::int64_t>(max_lag, 1));
   const auto gamma = [&](std::int64_t lag) { return sums.at(lag) / static_cast<double>(n - lag); };
 
   if (!(gamma(0) > 0) || !std::isfinite(gamma(0)))

@@ -92,14 +92,21 @@ std::vector<po::option> parse_words(const Command& command, const std::vector<st
   }
 }
 
+// "DIR" of "DIR..."
+std::string_view single(std::string_view argument) {
+  return argument.substr(0, argument.find("..."));
+}
+
 void check_positional(const Command& command, const std::vector<std::string>& found) {
   if (found.size() < command.required)
-    usage_error(command.name, "{} is missing; as in: {}", command.arguments[found.size()],
+    usage_error(command.name, "{} is missing; as in: {}", single(command.arguments[found.size()]),
                 command.example);
-  for (std::size_t i = 0; i < std::min(found.size(), command.required); ++i)
+  const bool any_number = !command.arguments.empty() && command.arguments.back().ends_with("...");
+  for (std::size_t i = 0; i < found.size() && (i < command.required || any_number); ++i)
     if (found[i].empty())
-      usage_error(command.name, "{}: the file name is empty", command.arguments[i]);
-  if (found.size() <= command.arguments.size()) return;
+      usage_error(command.name, "{}: the file name is empty",
+                  single(command.arguments[std::min(i, command.arguments.size() - 1)]));
+  if (found.size() <= command.arguments.size() || any_number) return;
   const std::string& extra = found[command.arguments.size()];
   const bool feeds = std::any_of(command.options.begin(), command.options.end(),
                                  [](const Option& option) { return option.name == "feed"; });

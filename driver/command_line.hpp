@@ -54,10 +54,11 @@ class Arguments {
 
 struct Command {
   std::string_view name;
-  std::vector<std::string_view> arguments;  // such as GRAPH
-  std::size_t required;                     // how many of them must be given
-  std::string_view summary;                 // one line, for the list of commands
-  std::string_view details;                 // a paragraph for its own help
+  // Such as GRAPH; the last one may be "DIR...", which is one or more.
+  std::vector<std::string_view> arguments;
+  std::size_t required;      // how many of them must be given
+  std::string_view summary;  // one line, for the list of commands
+  std::string_view details;  // a paragraph for its own help
   std::string_view example;
   std::vector<Option> options;
   void (*run)(const Arguments&, Output&);
@@ -71,6 +72,13 @@ inline constexpr Option threads_option{"threads", "N",
                                        "threads to run on; 0 (the default) means all cores"};
 inline constexpr Option budget_option{
     "memory-budget", "SIZE", "refuse what needs more, as in 500M or 2G (default: all memory)"};
+inline constexpr Option with_option{"with", "NAME=VALUE",
+                                    "any setting of the experiment by its path, as in run.chains=8",
+                                    '\0', true};
+inline constexpr Option max_time_option{
+    "max-time", "TIME", "end after that, as in 90s, 15m or 2h; the earlier parts of a run count"};
+inline constexpr Option checkpoint_option{"checkpoint-every", "TIME",
+                                          "from one checkpoint to the next (default 30s)"};
 constexpr Option quiet_option(std::string_view help) { return {"quiet", "", help}; }
 inline constexpr Option json_option{"json", "", "print the result as JSON"};
 

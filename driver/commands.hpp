@@ -17,6 +17,8 @@ Command run_command();
 Command grad_command();
 Command train_command();
 Command sample_command();
+Command resume_command();
+Command summary_command();
 Command ops_command();
 
 // In the order of help.

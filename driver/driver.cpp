@@ -23,20 +23,20 @@ namespace {
 
 std::string main_help() {
   std::string text =
-      "whorl checks, differentiates, runs and samples dataflow graphs.\n\n"
-      "whorl COMMAND [arguments] [options]\n\nCommands:\n";
+      "whorl COMMAND [arguments] [options] learns, runs and checks samplers; all are graphs.\n"
+      "whorl COMMAND --help tells more about one of them, whorl --version the version.\n\n"
+      "Commands:\n";
   for (const Command& command : all_commands())
     text += fmt::format("  {:<17} {}\n", synopsis(command), command.summary);
   return text +
-         "\n  whorl COMMAND --help tells more about one of them; whorl --version tells the "
-         "version.\n\n"
-         "A graph is a protobuf file, text (.pbtxt) or binary (.pb); arrays are NPY files.\n\n"
-         "Example: an energy, its gradient for four chains at once, and draws from its law\n"
-         "  whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb\n"
-         "  whorl run gradient.pb --chains 4 --random-feeds\n"
-         "  whorl sample energy.pbtxt --data d.csv --step-size 0.02\n\n"
-         "Exit codes: 0 done, 1 a bug in Whorl, 2 usage, 3 graph, 4 data, 6 input or output,\n"
-         "7 a number that is not finite, 8 out of memory, 130 stopped by Ctrl-C after saving\n";
+         "\nExample: learn a sampler, draw with it, look at what came out\n"
+         "  whorl train graphs/experiments/gaussian.pbtxt --out runs/g\n"
+         "  whorl sample energy.pbtxt --data d.csv --sampler runs/g/sampler.pbtxt --out runs/t\n"
+         "  whorl summary runs/t\n\n"
+         "Exit codes: 0 done, 1 a bug in Whorl, 2 usage, 3 graph, 4 data, 5 checkpoint, 6 input "
+         "or\n"
+         "output, 7 not finite, 8 out of memory, 129, 130 and 143 stopped by a signal after "
+         "saving\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -86,9 +86,9 @@ void fill_standard_descriptors() {
 }  // namespace
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands{check_command(), show_command(),  run_command(),
-                                             grad_command(),  train_command(), sample_command(),
-                                             ops_command()};
+  static const std::vector<Command> commands{
+      check_command(),  show_command(),   run_command(),     grad_command(),   train_command(),
+      sample_command(), resume_command(), summary_command(), ops_command()};
   return commands;
 }
 

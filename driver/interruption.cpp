@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 
 namespace whorl::driver {
@@ -11,22 +12,30 @@ namespace {
 std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
+constexpr std::array numbers{SIGINT, SIGTERM, SIGHUP};
+
 void remember(int number) { received = number; }
 
 }  // namespace
 
 Interruption::Interruption() {
   received = 0;
-  struct sigaction action = {};
-  action.sa_handler = &remember;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for (int number : numbers) {
+    struct sigaction action = {};
+    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = &remember;
+    action.sa_flags = static_cast<int>(number == SIGHUP ? SA_RESTART : SA_RESETHAND | SA_RESTART);
+    ::sigaction(number, &action, nullptr);
+  }
 }
 
 Interruption::~Interruption() {
-  ::signal(SIGINT, SIG_DFL);
-  ::signal(SIGTERM, SIG_DFL);
+  for (int number : numbers) {
+    struct sigaction action = {};
+    if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == &remember)
+      ::signal(number, SIG_DFL);
+  }
 }
 
 int Interruption::signal() { return received; }

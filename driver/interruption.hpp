@@ -1,7 +1,9 @@
-// Interruption: SIGINT and SIGTERM as a wish to stop, for commands that run long.
+// Interruption: SIGINT, SIGTERM and SIGHUP as a wish to stop, for commands that run long.
 //
 // While an object lives, the first of these signals is remembered and the command ends by itself,
-// after writing what it has; a second one ends the program at once.
+// after writing what it has; a second SIGINT or SIGTERM ends the program at once. SIGHUP does not:
+// a terminal that goes away often sends it twice. What is ignored when the program starts, as
+// SIGHUP is under nohup, stays ignored.
 // Thread safety: one object at a time.
 #pragma once
 

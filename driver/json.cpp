@@ -6,9 +6,7 @@
 
 namespace whorl::driver {
 
-namespace {
-
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') {
@@ -22,8 +20,6 @@ std::string quoted(std::string_view text) {
   }
   return result + '"';
 }
-
-}  // namespace
 
 void Json::separate() {
   if (after_key_) {
@@ -55,12 +51,12 @@ Json& Json::end() {
 
 Json& Json::key(std::string_view name) {
   separate();
-  text_ += quoted(name) + ": ";
+  text_ += json_text(name) + ": ";
   after_key_ = true;
   return *this;
 }
 
-Json& Json::value(std::string_view text) { return raw(quoted(text)); }
+Json& Json::value(std::string_view text) { return raw(json_text(text)); }
 Json& Json::value(double number) { return raw(json_number(number)); }
 Json& Json::value(float number) { return raw(json_number(number)); }
 

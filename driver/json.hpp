@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace whorl::driver {
@@ -22,6 +23,9 @@ template <class T>
 std::string json_number(T number) {
   return std::isfinite(number) ? fmt::format("{}", number) : "null";
 }
+
+// In quotes, with what JSON wants escaped.
+std::string json_text(std::string_view text);
 
 class Json {
  public:
@@ -59,6 +63,31 @@ class Json {
   std::string text_;
   std::vector<Level> levels_;
   bool after_key_ = false;
+};
+
+// A JSON object on one line, for files and streams of lines.
+class JsonLine {
+ public:
+  template <class T>
+  JsonLine& field(std::string_view name, const T& content) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return raw(name, json_number(content));
+    } else if constexpr (std::is_integral_v<T>) {
+      return raw(name, fmt::format("{}", content));
+    } else {
+      return raw(name, json_text(content));
+    }
+  }
+  // With a newline at the end.
+  std::string text() const { return text_ + "}\n"; }
+
+ private:
+  JsonLine& raw(std::string_view name, std::string_view content) {
+    text_ += fmt::format("{}{}: {}", text_.size() > 1 ? ", " : "", json_text(name), content);
+    return *this;
+  }
+
+  std::string text_ = "{";
 };
 
 }  // namespace whorl::driver

@@ -156,7 +156,7 @@ std::vector<MetaLoss> MetaLearning::losses(Graph& graph, const std::vector<Momen
   return all;
 }
 
-void MetaLearning::start_epoch(std::int64_t epoch) {
+void MetaLearning::bind_task(std::int64_t epoch) {
   const TrainingTask& task = tasks_[static_cast<std::size_t>(epoch) % tasks_.size()];
   for (const auto& [name, tensor] : task.data) executor_->bind(name, tensor);
   const DType dtype = graph_.type(*graph_.find("position")).dtype;
@@ -166,6 +166,10 @@ void MetaLearning::start_epoch(std::int64_t epoch) {
   }
   const double own = sampler_.step_size(task.statistics);
   assign(feeds_.at("step_sizes"), own > 0 ? own : settings_.step_size);
+}
+
+void MetaLearning::start_epoch(std::int64_t epoch) {
+  bind_task(epoch);
   for (std::size_t k = 0; k < state_.size(); ++k) {
     const Start& start = state_[k].name == "position"   ? settings_.position
                          : state_[k].name == "momentum" ? settings_.momentum
@@ -248,6 +252,32 @@ bool MetaLearning::update(UpdateReport& report) {
              "size or learning rate may help",
              update_, epoch, report.mean_energy);
   return true;
+}
+
+void MetaLearning::save(Checkpoint& checkpoint) const {
+  checkpoint.step = update_;
+  for (const std::string& name : carried_)
+    checkpoint.tensors.insert_or_assign("training/" + name, feeds_.find(name)->second);
+}
+
+void MetaLearning::load(const Checkpoint& checkpoint) {
+  if (checkpoint.step < 0 || checkpoint.step > updates())
+    fail(ErrorKind::checkpoint, "checkpoint", "it is of update {}; there are {}", checkpoint.step,
+         updates());
+  std::vector<const Tensor*> saved;
+  for (const std::string& name : carried_) {
+    saved.push_back(&checkpoint.tensor("training/" + name, feeds_.at(name).type()));
+    if (is_float(saved.back()->dtype()))
+      for (std::int64_t i = 0; i < saved.back()->elements(); ++i)
+        if (!std::isfinite(saved.back()->at(i)))
+          fail(ErrorKind::checkpoint, "checkpoint", "its {} is not finite", name);
+  }
+  for (std::size_t k = 0; k < saved.size(); ++k)
+    std::memcpy(feeds_.at(carried_[k]).raw(), saved[k]->raw(),
+                static_cast<std::size_t>(saved[k]->bytes()));
+  update_ = checkpoint.step;
+  // An epoch that has begun is not begun again.
+  if (update_ % settings_.rollouts != 0) bind_task(update_ / settings_.rollouts);
 }
 
 LearnedSampler MetaLearning::sampler() const {

@@ -18,6 +18,7 @@
 #include "graphs/experiment_file.hpp"
 #include "samplers/energy.hpp"
 #include "samplers/meta_training.hpp"
+#include "storage/checkpoint.hpp"
 
 namespace whorl::driver {
 
@@ -57,9 +58,17 @@ class MetaLearning {
   bool update(UpdateReport& report);
   // With the weights as they are now.
   LearnedSampler sampler() const;
+  std::int64_t memory_bytes() const { return executor_->memory_bytes(); }
+
+  // Everything that the updates to come depend on. load() throws a checkpoint Error that names what
+  // does not fit.
+  void save(Checkpoint& checkpoint) const;
+  void load(const Checkpoint& checkpoint);
 
  private:
   std::vector<MetaLoss> losses(Graph& graph, const std::vector<Moment>& moments) const;
+  // Binds what an epoch's task has of its own.
+  void bind_task(std::int64_t epoch);
   void start_epoch(std::int64_t epoch);
   void choose_chains();
   void choose_rows(const TrainingTask& task);

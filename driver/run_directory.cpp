@@ -2,16 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
 
-#include "data/npy.hpp"
-#include "driver/json.hpp"
+#include "engine/error.hpp"
 #include "engine/file.hpp"
-#include "engine/role.hpp"
-#include "graphs/graph_file.hpp"
+#include "graphs/experiment_file.hpp"
 
 namespace whorl::driver {
 
@@ -19,11 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* lock_name = "run.lock";
+// In the order in which they are removed. config.pbtxt goes last: as long as it is there, so is the
+// run.
+constexpr std::array run_files{"draws.nc",  "metrics.jsonl", "events.jsonl", "report.html",
+                               "energy.pb", "sampler.pbtxt", "config.pbtxt"};
+
 [[noreturn]] void cannot_write(const fs::path& path, std::string_view why) {
   fail(ErrorKind::io, "run", "{}: cannot be written: {}", path.string(), why);
 }
 
-bool is_earlier_run(const fs::path& path) {
+// A directory in which a run began, or was about to.
+bool is_run(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::exists(path / "config.pbtxt", fault)) return fs::exists(path / lock_name, fault);
   try {
     load_experiment(path / "config.pbtxt");
     return true;
@@ -32,135 +42,189 @@ bool is_earlier_run(const fs::path& path) {
   }
 }
 
-// The parameters of the earlier run in a directory, as far as it tells.
-std::vector<std::string> earlier_parameters(const fs::path& path) {
+// Whether there is nothing in a directory but the lock of a run that never began.
+bool is_unused(const fs::path& path) {
   std::error_code fault;
-  if (!fs::exists(path / "energy.pb", fault)) return {"theta"};  // a Gaussian's, or of a training
-  std::vector<std::string> names;
-  try {
-    const Graph graph = load_graph(path / "energy.pb");
-    for (NodeId id : graph.input_nodes())
-      if (is_parameter(graph, id)) names.emplace_back(graph.name(id));
-  } catch (const Error&) {
-    return {};
-  }
-  return names;
+  const std::vector<std::string> names = names_in(path.string(), fault);
+  if (std::any_of(names.begin(), names.end(), [](const auto& name) { return name != lock_name; }))
+    return false;
+  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path.string(), fault.message());
+  return true;
+}
+
+void check_usable(const fs::path& path, RunDirectory::Use use) {
+  if (is_unused(path)) return;
+  std::error_code fault;
+  const bool run = is_run(path);
+  if (use == RunDirectory::Use::fresh)
+    fail(ErrorKind::usage, "run",
+         "--out {}: the directory is not empty; choose another, or give --overwrite{}",
+         path.string(),
+         run && fs::exists(path / "config.pbtxt", fault)
+             ? "; 'whorl resume' goes on with the run in it"
+             : "");
+  if (!run)
+    fail(ErrorKind::usage, "run",
+         "--out {}: the directory is not that of an earlier run: it has no config.pbtxt that is "
+         "an experiment; choose another",
+         path.string());
 }
 
 // What an earlier run left; nothing else in a directory is ours to remove.
-void remove_earlier_run(const fs::path& path) {
-  const auto remove = [](const fs::path& file) {
+void remove_earlier_run(const fs::path& path, CheckpointFolder& checkpoints) {
+  checkpoints.remove();
+  for (const char* name : run_files) {
     std::error_code fault;
-    fs::remove(file, fault);
-    if (fault) cannot_write(file, fault.message());
-  };
-  for (const std::string& parameter : earlier_parameters(path))
-    remove(path / "draws" / draw_file_name(parameter));
+    fs::remove(path / name, fault);
+    if (fault) cannot_write(path / name, fault.message());
+  }
+}
+
+// What a process that was killed had not finished writing.
+void remove_temporaries(const fs::path& path) {
   std::error_code fault;
-  if (fs::is_empty(path / "draws", fault) && !fault) remove(path / "draws");
-  for (const char* name : {"energy.pb", "sampler.pbtxt", "metrics.jsonl", "config.pbtxt"})
-    remove(path / name);
+  for (const std::string& name : names_in(path.string(), fault)) {
+    const bool ours = std::any_of(run_files.begin(), run_files.end(), [&](std::string_view file) {
+      return name.starts_with(fmt::format("{}.", file));
+    });
+    std::error_code ignored;
+    if (ours && name.ends_with(".tmp")) fs::remove(path / name, ignored);
+  }
 }
 
-// A parameter's columns of the draws [chains, draws, n], as [chains, draws, shape...].
-Tensor part_of(const Tensor& draws, const Parameter& parameter) {
-  const std::int64_t rows = draws.shape()[0] * draws.shape()[1], n = draws.shape()[2];
-  const std::int64_t size = parameter.shape.elements();
-  const auto bytes = static_cast<std::int64_t>(size_of(draws.dtype()));
-  Tensor part(
-      {draws.dtype(), parameter.shape.with_front(draws.shape()[1]).with_front(draws.shape()[0])});
-  const auto* from = static_cast<const std::byte*>(draws.raw()) + parameter.offset * bytes;
-  auto* to = static_cast<std::byte*>(part.raw());
-  for (std::int64_t row = 0; row < rows && size > 0; ++row)
-    std::memcpy(to + row * size * bytes, from + row * n * bytes,
-                static_cast<std::size_t>(size * bytes));
-  return part;
+// A lock for writing, on all of a file.
+struct flock whole_file_lock() {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
 }
 
-// Opens and locks a directory; the lock ends with the process, however that ends.
+// Whether a name still is that of an open file.
+bool is_same_file(const fs::path& name, int file) {
+  struct stat named = {}, opened = {};
+  return ::stat(name.c_str(), &named) == 0 && ::fstat(file, &opened) == 0 &&
+         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
+// Opens and locks a file; the lock ends with the process, however that ends.
 int lock_directory(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) fail(ErrorKind::io, "run", "--out {}: {}", path.string(), std::strerror(errno));
+  const fs::path name = path / lock_name;
+  const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file < 0) cannot_write(name, std::strerror(errno));
   // Where the file system has no locks, there is none.
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  struct flock whole = whole_file_lock();
+  const bool held = ::fcntl(file, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES);
+  // A run that never began takes its lock with it, which is then worth nothing.
+  if (held || !is_same_file(name, file)) {
     ::close(file);
-    fail(ErrorKind::usage, "run", "--out {}: another run is writing to this directory",
-         path.string());
+    fail(ErrorKind::usage, "run", "{}: another run is writing to this directory", path.string());
   }
   return file;
 }
 
+void check_resumable(const fs::path& path) {
+  std::error_code fault;
+  if (fs::is_regular_file(path / "config.pbtxt", fault)) return;
+  if (!fs::is_directory(path, fault))
+    fail(ErrorKind::usage, "run", "{}: there is no such directory", path.string());
+  fail(ErrorKind::usage, "run", "{}: there is no run in this directory: config.pbtxt is missing",
+       path.string());
+}
+
+// Two runs that begin at the same time get one each, because only one of them makes it.
+fs::path make_numbered(fs::path path) {
+  const std::string name = path.filename();
+  std::error_code fault;
+  fs::create_directories(path.parent_path(), fault);
+  for (int number = 2; !fault && !fs::create_directory(path, fault); ++number)
+    path.replace_filename(fmt::format("{}-{}", name, number));
+  if (fault) fail(ErrorKind::io, "run", "{}: {}", path.string(), fault.message());
+  return path;
+}
+
 }  // namespace
 
-RunDirectory::RunDirectory(fs::path path, bool overwrite) : path_(std::move(path)) {
+RunDirectory::RunDirectory(fs::path path, Use use)
+    : path_(use == Use::numbered ? make_numbered(std::move(path)) : std::move(path)),
+      use_(use),
+      made_(use == Use::numbered),
+      checkpoints_(path_ / "checkpoint") {
   std::error_code fault;
-  made_ = fs::create_directories(path_, fault);
-  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
-  const bool empty = fs::is_empty(path_, fault);
-  if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
-  if (!empty && !overwrite)
-    fail(ErrorKind::usage, "run",
-         "--out {}: the directory is not empty; choose another, or give --overwrite",
-         path_.string());
-  if (!empty && !is_earlier_run(path_))
-    fail(ErrorKind::usage, "run",
-         "--out {}: the directory is not that of an earlier run: it has no config.pbtxt that is an "
-         "experiment; choose another",
-         path_.string());
-  if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_write(path_, std::strerror(errno));
+  if (use == Use::resume) {
+    check_resumable(path_);
+  } else if (!made_) {
+    if (path_.empty()) fail(ErrorKind::usage, "run", "--out: the name of the directory is empty");
+    made_ = fs::create_directories(path_, fault);
+    if (fault) fail(ErrorKind::io, "run", "--out {}: {}", path_.string(), fault.message());
+    check_usable(path_, use);
+  }
   lock_ = lock_directory(path_);
+  try {
+    // Another run may have come and gone between the first look and the lock.
+    if (use != Use::resume) check_usable(path_, use);
+  } catch (const Error&) {
+    ::close(lock_);
+    throw;
+  }
 }
 
 RunDirectory::~RunDirectory() {
   std::error_code fault;
-  if (made_ && !begun_) fs::remove(path_, fault);
+  if (made_ && !begun_) {
+    fs::remove(path_ / lock_name, fault);
+    fs::remove(path_, fault);
+  }
   ::close(lock_);
 }
 
 void RunDirectory::begin() {
   begun_ = true;
-  remove_earlier_run(path_);
-  metrics_.open(path_ / "metrics.jsonl");
-  if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
+  remove_temporaries(path_);
+  // A run that begins again replaces its files one by one, so that it can be taken up at any time.
+  if (use_ != Use::resume) remove_earlier_run(path_, checkpoints_);
+  metrics_ = std::make_unique<LineFile>(file("metrics.jsonl"));
+  events_ = std::make_unique<LineFile>(file("events.jsonl"));
+}
+
+void RunDirectory::go_on(std::int64_t metrics_bytes) {
+  begun_ = true;
+  remove_temporaries(path_);
+  metrics_ = std::make_unique<LineFile>(file("metrics.jsonl"), metrics_bytes);
+  // What a power cut left half is nothing to go on from.
+  const std::int64_t whole = LineFile::whole_lines(file("events.jsonl"));
+  events_ = whole > 0 ? std::make_unique<LineFile>(file("events.jsonl"), whole)
+                      : std::make_unique<LineFile>(file("events.jsonl"));
+}
+
+void RunDirectory::check_ours() const {
+  if (!is_same_file(path_ / lock_name, lock_))
+    fail(ErrorKind::io, "run", "{}: the directory was removed, renamed or replaced during the run",
+         path_.string());
 }
 
 void RunDirectory::write(const std::string& name, std::string_view text) {
-  write_file("run", (path_ / name).string(), text);
+  write_file("run", file(name), text);
 }
 
-void RunDirectory::add_metrics(std::string_view line) {
-  metrics_ << line << std::flush;
-  if (!metrics_) cannot_write(path_ / "metrics.jsonl", std::strerror(errno));
-}
-
-void RunDirectory::write_draws(const std::vector<Parameter>& parameters, const Tensor& draws) {
+void RunDirectory::check_space(std::int64_t bytes) const {
   std::error_code fault;
-  fs::create_directory(path_ / "draws", fault);
-  if (fault) cannot_write(path_ / "draws", fault.message());
-  for (const Parameter& parameter : parameters)
-    save_npy((path_ / "draws" / draw_file_name(parameter.name)).string(),
-             part_of(draws, parameter));
+  const fs::space_info space = fs::space(path_, fault);
+  if (fault || space.available >= static_cast<std::uintmax_t>(bytes)) return;
+  fail(ErrorKind::io, "run",
+       "{}: the run needs {} bytes on disk, there are {}; a larger --thin, or "
+       "fewer parameters by --keep, need less",
+       path_.string(), bytes, space.available);
 }
 
-std::string to_json_line(const Metrics& metrics) {
-  std::string line = fmt::format("{{\"step\": {}, \"seconds\": {:.6g}, \"energy\": {}",
-                                 metrics.step, metrics.seconds, json_number(metrics.energy));
-  if (metrics.temperature)
-    line += fmt::format(", \"temperature\": {}", json_number(*metrics.temperature));
-  if (metrics.kl) line += fmt::format(", \"kl\": {}", json_number(*metrics.kl));
-  return line + "}\n";
-}
-
-std::string draw_file_name(std::string_view parameter) {
-  std::string name;
-  for (char c : parameter) {
-    if (c == '/') {
-      name += "%2F";
-    } else {
-      name += c;
-    }
-  }
-  return name + ".npy";
+bool is_locked(const fs::path& directory) {
+  const int file = ::open((directory / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  struct flock whole = whole_file_lock();
+  // Only asked for, never taken: a reader must not stand in the way of a run that begins.
+  const bool locked = ::fcntl(file, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  ::close(file);
+  return locked;
 }
 
 }  // namespace whorl::driver

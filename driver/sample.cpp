@@ -1,144 +1,30 @@
 // whorl sample: draws from a target, and tells how well.
 #include "driver/commands.hpp"
-#include "driver/data_sources.hpp"
-#include "driver/interruption.hpp"
-#include "driver/progress.hpp"
-#include "driver/run_directory.hpp"
-#include "driver/sample_report.hpp"
-#include "driver/sample_settings.hpp"
-#include "graphs/graph_file.hpp"
+#include "driver/sample_run.hpp"
+#include "driver/sampler_choice.hpp"
 
 namespace whorl::driver {
 
 namespace {
 
-SamplingOptions options_of(const RunSettings& run, const Schedule& step_size,
-                           const Arguments& arguments) {
-  return {.chains = *run.chains,
-          .steps = *run.steps,
-          .thin = *run.thin,
-          .burn_in = *run.burn_in,
-          .seed = *run.seed,
-          .threads = arguments.threads(),
-          .memory_budget = arguments.memory_budget(),
-          .step_size = [step_size](std::int64_t step) { return step_size.at(step); },
-          .position = *run.position,
-          .momentum = run.momentum};
-}
-
-// Everything that is needed to run it again, with the names that the files have in the directory.
-void write_inputs(RunDirectory& directory, ExperimentFile experiment, const Target& target,
-                  const ChosenSampler& sampler) {
-  if (!target.gaussian) {
-    save_graph(target.energy.graph(), directory.path() / "energy.pb");
-    experiment.targets[0].graph = "energy.pb";
-  }
-  for (std::string& file : experiment.data.files) file = absolute_source(file);
-  if (sampler.file) {
-    directory.write("sampler.pbtxt", to_pbtxt(*sampler.file));
-    experiment.sampler = "sampler.pbtxt";
-  }
-  directory.write("config.pbtxt", to_pbtxt(experiment));
-}
-
-std::string status_text(double energy, const std::optional<double>& temperature) {
-  return temperature ? fmt::format("U {:.5g}  T {:.3f}", energy, *temperature)
-                     : fmt::format("U {:.5g}", energy);
-}
-
-struct Prepared {
-  ExperimentFile experiment;
-  Target target;
-  ChosenSampler sampler;
-  SamplingOptions options;
-};
-
-Prepared prepare(const Arguments& arguments, SampleExperiment asked, const Output& output) {
-  auto [experiment, own_step_size] = std::move(asked);
-  RunSettings& run = experiment.run;
-  std::optional<Schedule> step_size;
-  if (run.step_size) step_size = make_schedule(*run.step_size);
-  override_environment(output);
-  Target target = load_target(experiment.targets[0], experiment.data, arguments.memory_budget());
-  for (const std::string& note : target.notes) output.note(note);
-  ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
-                                          .settings = experiment.sampler_settings,
-                                          .step_size = step_size,
-                                          .own_step_size = own_step_size,
-                                          .position = *run.position,
-                                          .seed = *run.seed,
-                                          .threads = arguments.threads(),
-                                          .memory_budget = arguments.memory_budget()},
-                                         target);
-  for (const std::string& note : sampler.notes) output.note(note);
-  if (sampler.own_step_size) {
-    run.step_size.emplace();
-    run.step_size->constant = *sampler.own_step_size;
-  }
-  SamplingOptions options = options_of(run, sampler.step_size, arguments);
-  return {std::move(experiment), std::move(target), std::move(sampler), std::move(options)};
-}
-
-// Runs with a line of progress, and metrics into the directory where there is one.
-// `begin` is called after the first step: a run that fails there leaves nothing behind.
-SamplingResult run_visibly(SamplingRun& sampling, std::int64_t steps, RunDirectory* directory,
-                           const std::function<void()>& begin, std::vector<Metrics>& metrics,
-                           bool quiet) {
-  const Interruption interruption;
-  Progress progress("sample", "steps", steps, quiet);
-  bool begun = false;
-  return sampling.run(
-      {.advanced =
-           [&](std::int64_t step, double energy, const std::optional<double>& temperature) {
-             if (!begun && directory != nullptr) begin();
-             begun = true;
-             if (progress.due()) progress.update(step, status_text(energy, temperature));
-             return Interruption::signal() == 0;
-           },
-       .measured =
-           [&](const Metrics& found) {
-             metrics.push_back(found);
-             if (directory != nullptr) directory->add_metrics(to_json_line(found));
-           }});
+// Named after the target and the sampler where the user does not say.
+std::filesystem::path directory_for(const Arguments& arguments, const ExperimentFile& experiment) {
+  if (arguments.has("out")) return arguments.text("out");
+  const std::string sampler = is_sampler_file(experiment.sampler)
+                                  ? std::filesystem::path(experiment.sampler).stem().string()
+                                  : experiment.sampler;
+  const std::filesystem::path target(arguments.positional()[0]);
+  return std::filesystem::path("runs") / fmt::format("{}-{}", target.stem().string(), sampler);
 }
 
 void run_sample(const Arguments& arguments, Output& output) {
-  SampleExperiment asked = sample_experiment(arguments);
+  override_environment(output);
+  const Session session = Session::of(arguments);
+  SampleRequest request{arguments.positional()[0], sample_experiment(arguments), session};
+  request.asked.experiment = with_limits(std::move(request.asked.experiment), session);
   // Whether the results can be stored is known before the first step, a pilot's included.
-  std::optional<RunDirectory> directory;
-  if (arguments.has("out")) directory.emplace(arguments.text("out"), arguments.has("overwrite"));
-  const auto [experiment, target, sampler, options] = prepare(arguments, std::move(asked), output);
-  SamplingRun sampling(target, sampler.step, options);
-  const auto begin = [&, &experiment = experiment, &target = target, &sampler = sampler] {
-    directory->begin();
-    write_inputs(*directory, experiment, target, sampler);
-  };
-  std::vector<Metrics> metrics;
-  SamplingResult result;
-  try {
-    result = run_visibly(sampling, options.steps, directory ? &*directory : nullptr, begin, metrics,
-                         output.quiet);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::numeric || !sampler.own_step_size) throw;
-    fail(ErrorKind::numeric, "sample",
-         "{}; the step size, {:.4g}, is by the sampler's own rule: give another with --step-size",
-         bare_text(error), *sampler.own_step_size);
-  }
-  if (directory) directory->write_draws(target.energy.parameters(), result.draws);
-
-  SampleReport report = make_report(arguments.positional()[0], experiment, target, sampler,
-                                    std::move(result), std::move(metrics), options.threads);
-  if (directory) report.directory = directory->path().string();
-  if (arguments.has("json")) {
-    print_json(report, output);
-  } else if (!output.quiet) {
-    print_report(report, output);
-  }
-  if (report.result.steps < options.steps) {
-    output.flush();
-    fail(ErrorKind::cancelled, "sample", "stopped by a signal after step {} of {}",
-         report.result.steps, options.steps);
-  }
+  RunDirectory directory(directory_for(arguments, request.asked.experiment), use_for(arguments));
+  sample_into(directory, std::move(request), {}, output);
 }
 
 }  // namespace
@@ -169,12 +55,19 @@ Command sample_command() {
        {"batch", "M", "rows of a minibatch (default: all rows)"},
        {"gradient-noise", "SD", "normal noise that is added to the gradient"},
        {"target", "N", "which target of the experiment, from 1"},
-       {"out", "DIR", "store draws, metrics and configuration in a new directory"},
+       with_option,
+       {"out", "DIR", "the run's directory (default: a new one in runs/)"},
        {"overwrite", "", "replace an earlier run in DIR"},
+       {"keep", "NAME,...", "parameters whose draws are kept (default: all)"},
+       {"precision", "f32|f64", "of the draws (default: the target's)"},
+       {"until", "GOALS", "end when the draws are good enough, as in ess=400,rhat=1.01"},
+       {"on-divergence", "WHAT", "stop (the default), or drop the chain and go on"},
+       max_time_option,
+       checkpoint_option,
        threads_option,
        budget_option,
        quiet_option("no progress, and nothing printed but --json"),
-       {"json", "", "print the result as JSON"}},
+       {"json", "", "print the result, and progress, as JSON"}},
       &run_sample};
 }
 

@@ -3,12 +3,14 @@
 // Thread safety: plain values.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "diagnostics/summary.hpp"
+#include "driver/draws_summary.hpp"
 #include "driver/output.hpp"
+#include "driver/run_record.hpp"
 #include "driver/sampler_choice.hpp"
 #include "driver/sampling.hpp"
 #include "graphs/experiment_file.hpp"
@@ -19,11 +21,13 @@ struct SampleReport {
   std::string target;              // as it was named
   ExperimentFile experiment;       // with all its settings
   std::vector<std::string> names;  // of the numbers of a draw: "w[0,1]"
-  SamplingResult result;
-  std::vector<Metrics> metrics;
-  std::vector<ParameterSummary> summaries;  // empty when there are fewer than 4 draws
-  std::optional<Gaussian> gaussian;         // the exact law
-  std::optional<double> vector_ess;         // of Gaussian targets: the mean over chains
+  SamplingTotals totals;
+  double seconds = 0;
+  std::vector<MetricsRow> metrics;
+  DrawsSummary found;
+  bool keeps_all = true;             // whether the draws have all parameters
+  std::optional<Gaussian> gaussian;  // the exact law
+  std::optional<double> vector_ess;  // of Gaussian targets: the mean over chains
   bool vector_ess_capped = false;
   std::optional<TaskStatistics> statistics;  // of the task
   std::optional<double> expected_temperature;
@@ -33,9 +37,21 @@ struct SampleReport {
   int threads = 1;
 };
 
-SampleReport make_report(const std::string& target, const ExperimentFile& experiment,
-                         const Target& loaded, const ChosenSampler& sampler, SamplingResult result,
-                         std::vector<Metrics> metrics, int threads);
+// What a report is made of.
+struct SampleFindings {
+  std::string target;
+  const ExperimentFile& experiment;
+  const Target& loaded;
+  const ChosenSampler& sampler;
+  SamplingTotals totals;
+  std::vector<MetricsRow> metrics;
+  DrawsReader draws;
+  double seconds = 0;
+  int threads = 1;
+  // Of larger models, so many numbers are judged, evenly spread.
+  std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max();
+};
+SampleReport make_report(SampleFindings findings);
 
 void print_report(const SampleReport& report, Output& output);
 void print_json(const SampleReport& report, Output& output);

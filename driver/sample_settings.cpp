@@ -1,8 +1,10 @@
 #include "driver/sample_settings.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "driver/sampler_choice.hpp"
 #include "driver/target.hpp"
@@ -133,6 +135,41 @@ void take_run(const Arguments& arguments, RunSettings& run) {
   if (!run.position) run.position = Start{Start::Kind::normal, 0, 1};
 }
 
+void take_storage(const Arguments& arguments, ExperimentFile& experiment) {
+  StorageSettings& storage = experiment.storage;
+  if (arguments.has("keep")) storage.keep = split(arguments.text("keep"), ',');
+  if (arguments.has("precision")) {
+    storage.precision = dtype_from_name(arguments.text("precision"));
+    if (!storage.precision || !is_float(*storage.precision))
+      fail(ErrorKind::usage, "sample", "--precision is '{}'; expected f32 or f64",
+           arguments.text("precision"));
+  }
+  if (arguments.has("on-divergence")) {
+    const std::string word = arguments.text("on-divergence");
+    if (word != "stop" && word != "drop")
+      fail(ErrorKind::usage, "sample", "--on-divergence is '{}'; expected stop or drop", word);
+    experiment.run.drop_diverged = word == "drop";
+  }
+  std::set<std::string> goals;
+  for (const std::string& goal : split(arguments.text("until"), ',')) {
+    if (!arguments.has("until")) break;
+    const std::size_t equals = goal.find('=');
+    const std::string name = goal.substr(0, equals);
+    const double value =
+        equals == std::string::npos ? 0 : parse_number("--until " + name, goal.substr(equals + 1));
+    if (!goals.insert(name).second)
+      fail(ErrorKind::usage, "sample", "--until names '{}' twice", name);
+    if (name == "ess" && value > 0) {
+      experiment.stop.ess = value;
+    } else if (name == "rhat" && value > 1) {
+      experiment.stop.rhat = value;
+    } else {
+      fail(ErrorKind::usage, "sample",
+           "--until: '{}' is no goal; expected ess=N, above 0, and rhat=R, above 1", goal);
+    }
+  }
+}
+
 void check_run(const RunSettings& run) {
   if (*run.burn_in >= *run.steps)
     fail(ErrorKind::usage, "sample", "the burn-in of {} steps leaves nothing of {} steps",
@@ -199,17 +236,35 @@ Schedule make_schedule(const ScheduleSettings& settings) {
   return Schedule::phases(std::move(phases));
 }
 
+double parse_duration(std::string_view option, std::string_view text) {
+  const std::string_view units = "smhd";
+  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  constexpr std::array seconds{1.0, 60.0, 3600.0, 86400.0};
+  const bool named = unit != std::string_view::npos;
+  double value = 0;
+  const char* end = text.data() + text.size() - (named ? 1 : 0);
+  const auto [stop, fault] = std::from_chars(text.data(), end, value);
+  if (fault != std::errc{} || stop != end || !(value >= 0) || !std::isfinite(value))
+    fail(ErrorKind::usage, "time", "{}: '{}' is no time; expected as in 90s, 15m, 2h or 1d", option,
+         text);
+  return value * (named ? seconds[unit] : 1);
+}
+
 SampleExperiment sample_experiment(const Arguments& arguments) {
   const std::string& path = arguments.positional()[0];
   ExperimentFile experiment;
   switch (kind_of_file(path)) {
     case FileKind::experiment:
-      experiment = load_experiment(path);
+      experiment = load_experiment(path, arguments.texts("with"));
       break;
     case FileKind::sampler:
       fail(ErrorKind::usage, "sample",
            "{} is a sampler; expected an experiment or an energy, with --sampler {}", path, path);
     case FileKind::graph:
+      if (arguments.has("with"))
+        fail(ErrorKind::usage, "sample",
+             "--with is for experiments; {} is a graph, whose settings have options of their own",
+             path);
       experiment.targets.emplace_back().graph = path;
   }
   const std::string sampler = experiment.sampler;
@@ -217,6 +272,7 @@ SampleExperiment sample_experiment(const Arguments& arguments) {
   take_data(arguments, experiment.data);
   take_sampler(arguments, experiment);
   take_run(arguments, experiment.run);
+  take_storage(arguments, experiment);
   check_run(experiment.run);
   experiment.training.reset();
   const bool own =

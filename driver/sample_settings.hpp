@@ -27,6 +27,9 @@ Start parse_start(std::string_view option, std::string_view text);
 // A number, "phases:0=0.01,1000=0.02", "polynomial:A,B,GAMMA" or "cosine:HIGHEST,PERIOD".
 ScheduleSettings parse_schedule(std::string_view option, std::string_view text);
 
+// "90s", "15m", "2h", "1d" or a number of seconds.
+double parse_duration(std::string_view option, std::string_view text);
+
 // Throws a usage Error for a step size that is not positive.
 Schedule make_schedule(const ScheduleSettings& settings);
 

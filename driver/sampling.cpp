@@ -1,51 +1,22 @@
 #include "driver/sampling.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "diagnostics/gaussian_kl.hpp"
+#include "driver/chain_means.hpp"
 
 namespace whorl::driver {
 
 namespace {
 
-// A running mean in f64.
-struct Mean {
-  double sum = 0;
-  std::int64_t count = 0;
-
-  // The rows of [rows, ...] from `first` on.
-  void add(const Tensor& values, std::int64_t first = 0) {
-    const std::int64_t skipped = first * (values.elements() / values.shape()[0]);
-    dispatch(values.dtype(), [&](auto zero) {
-      for (auto x : values.values<decltype(zero)>().subspan(static_cast<std::size_t>(skipped)))
-        sum += static_cast<double>(x);
-    });
-    count += values.elements() - skipped;
-  }
-  void add(const Mean& other) {
-    sum += other.sum;
-    count += other.count;
-  }
-  double value() const { return sum / static_cast<double>(count); }
-};
-
-// The mean square of each row.
-std::vector<Mean> mean_squares(const Tensor& rows) {
-  std::vector<Mean> means(static_cast<std::size_t>(rows.shape()[0]));
-  const std::size_t size = static_cast<std::size_t>(rows.elements()) / means.size();
-  dispatch(rows.dtype(), [&](auto zero) {
-    const auto values = rows.values<decltype(zero)>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto x = static_cast<double>(values[i]);
-      means[i / size].sum += x * x;
-    }
-  });
-  for (Mean& mean : means) mean.count = static_cast<std::int64_t>(size);
-  return means;
-}
+constexpr std::string_view kinetic = "kinetic_temperature",
+                           configurational = "configurational_temperature";
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+// Momenta this hot are on their way to infinity.
+constexpr double hottest = 1e6;
 
 // The way in and out of a run of steps costs some microseconds, which only small models notice.
 // Every choice divides metrics_every.
@@ -75,16 +46,13 @@ std::vector<std::string> scalar_statistics(const Step& step) {
   return names;
 }
 
-std::int64_t draw_bytes(const SamplingOptions& options, std::int64_t size, DType dtype) {
-  const double bytes = static_cast<double>(options.chains) * static_cast<double>(options.draws()) *
-                       static_cast<double>(size) * static_cast<double>(size_of(dtype));
-  if (bytes > static_cast<double>(options.memory_budget))
-    fail(ErrorKind::memory, "sample",
-         "{} draws of {} chains with {} numbers each need {:.0f} bytes, the budget is {}; a larger "
-         "--thin keeps fewer",
-         options.draws(), options.chains, size, bytes, options.memory_budget);
-  return static_cast<std::int64_t>(bytes);
-}
+// One statistic of the draws: which of the chains' it is, and under what name it is stored.
+struct DrawStatistic {
+  std::string stored, source;
+  double factor = 1;
+  // Whether it tells of the state that a step begins with, or of the step that leads to it.
+  bool of_state = true;
+};
 
 }  // namespace
 
@@ -92,136 +60,174 @@ struct SamplingRun::Impl {
   const Target& target;
   SamplingOptions options;
   std::int64_t size;
-  bool has_momentum, needs_path;
-  std::int64_t draws_need;
+  bool has_momentum, needs_path = false;
   std::unique_ptr<Chains> chains;
   TaskData data;
   std::optional<PooledMoments> pooled;
-  Tensor draws;
-  std::int64_t kept = 0;
-  Mean energy, recent_energy, recent_temperature;
-  std::vector<Mean> temperatures;  // of each chain
-  std::map<std::string, Mean> statistics;
+  std::vector<DrawStatistic> stored;
+  std::vector<std::string> stored_names;
+  std::int64_t before = 0;  // the step where the last run of steps began
+  std::map<std::string, ChainMeans> means, recent;
+  std::vector<double> row;  // one number for each chain
+  std::vector<std::int64_t> lost_steps;
+  std::size_t known = 0;  // divergences that are in lost_steps
+  Tensor masked;          // a state whose lost chains are NaN
 
   Impl(const Target& from, const Step& step, SamplingOptions chosen)
       : target(from),
         options(std::move(chosen)),
         size(from.energy.size()),
         has_momentum(has_variable(step, "momentum")),
-        draws_need(draw_bytes(options, size, from.energy.dtype())),
-        data(from.task_data(options.seed)) {
+        data(from.task_data(options.seed)),
+        row(static_cast<std::size_t>(options.chains)),
+        lost_steps(row.size(), std::numeric_limits<std::int64_t>::max()) {
     const std::int64_t group = steps_per_run(step, options, size);
     // Without the path, draws must fall on the end of a run.
     needs_path = target.gaussian || options.thin % group != 0 || options.burn_in % group != 0;
-    const std::vector<std::string> kept_statistics = scalar_statistics(step);
-    for (const std::string& name : kept_statistics) statistics[name];
-    // Of no bytes at all there is no limit.
-    const std::int64_t chains_budget =
-        std::max<std::int64_t>(1, options.memory_budget - draws_need);
+    const std::vector<std::string> kept = choose_statistics(step);
     chains = std::make_unique<Chains>(step, ChainsOptions{.chains = options.chains,
                                                           .steps_per_run = group,
                                                           .seed = options.seed,
                                                           .threads = options.threads,
                                                           .keep_path = needs_path,
-                                                          .statistics = kept_statistics,
-                                                          .memory_budget = chains_budget});
+                                                          .statistics = kept,
+                                                          .drop_diverged = options.drop_diverged,
+                                                          .memory_budget = options.memory_budget});
     data.bind(*chains);
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
-    if (has_momentum) temperatures.resize(static_cast<std::size_t>(options.chains));
     if (target.gaussian) pooled.emplace(size);
   }
 
-  std::int64_t element_bytes() const {
-    return static_cast<std::int64_t>(size_of(target.energy.dtype()));
-  }
-
-  // One state of all chains, [K, n].
-  void keep(const std::byte* state) {
-    const std::int64_t row = size * element_bytes();
-    auto* to = static_cast<std::byte*>(draws.raw());
-    for (std::int64_t chain = 0; chain < options.chains; ++chain)
-      std::memcpy(to + (chain * options.draws() + kept) * row, state + chain * row,
-                  static_cast<std::size_t>(row));
-    ++kept;
+  // Fills in what is stored of each draw, and returns what the chains have to keep for it.
+  std::vector<std::string> choose_statistics(const Step& step) {
+    std::vector<std::string> kept;
+    stored.push_back({"lp", "energy", -1, true});
+    if (has_momentum) stored.push_back({std::string(kinetic), std::string(kinetic)});
+    stored.push_back({std::string(configurational), std::string(configurational)});
+    for (const std::string& name : scalar_statistics(step))
+      stored.push_back({name == "accepted" ? "acceptance_rate" : name, name, 1, false});
+    for (const DrawStatistic& statistic : stored) {
+      stored_names.push_back(statistic.stored);
+      means.emplace(statistic.source, options.chains);
+      recent.emplace(statistic.source, options.chains);
+      if (statistic.source != "energy") kept.push_back(statistic.source);
+    }
+    if (options.drop_diverged) stored_names.emplace_back("diverging");
+    return kept;
   }
 
   bool is_draw(std::int64_t step) const {
     return step > options.burn_in && (step - options.burn_in) % options.thin == 0;
   }
-
-  void keep_draws(std::int64_t before) {
-    const std::int64_t group = chains->step() - before;
-    const Tensor& states = needs_path ? chains->path() : chains->state("position");
-    const std::int64_t bytes = options.chains * size * element_bytes();
-    const auto* first = static_cast<const std::byte*>(states.raw());
-    for (std::int64_t t = 0; t < group; ++t)
-      if (is_draw(before + t + 1)) keep(needs_path ? first + t * bytes : first);
-    if (pooled)
-      dispatch(states.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        if constexpr (std::is_floating_point_v<T>) pooled->add(states.values<T>());
-      });
+  std::int64_t draw_of(std::int64_t step) const {
+    return (step - options.burn_in) / options.thin - 1;
   }
 
-  void keep_statistics(std::int64_t before) {
-    Mean now;
-    now.add(chains->statistic("energy"));
-    recent_energy.add(now);
-    std::vector<Mean> squares;
-    if (has_momentum) squares = mean_squares(chains->state("momentum"));
-    for (const Mean& mean : squares) recent_temperature.add(mean);
-    if (chains->step() <= options.burn_in) return;
+  // The steps that a chain had made when it was given up; more than there are for one that lives.
+  std::int64_t lost_at(std::int64_t chain) {
+    const std::vector<Divergence>& all = chains->divergences();
+    for (; known < all.size(); ++known)
+      lost_steps[static_cast<std::size_t>(all[known].chain)] = all[known].step;
+    return lost_steps[static_cast<std::size_t>(chain)];
+  }
+
+  // Row `at` of states [any, K, n].
+  void keep_state(DrawsWriter& writer, std::int64_t step, const Tensor& states, std::int64_t at) {
+    if (chains->divergences().empty()) return writer.put(draw_of(step), step, states, at);
+    const Type type{states.dtype(), {1, options.chains, size}};
+    if (masked.type() != type) masked = Tensor(type);
+    std::memcpy(masked.raw(), static_cast<const std::byte*>(states.raw()) + at * type.bytes(),
+                static_cast<std::size_t>(type.bytes()));
+    for (std::int64_t chain = 0; chain < options.chains; ++chain)
+      if (step >= lost_at(chain))
+        dispatch(type.dtype, [&](auto zero) {
+          using T = decltype(zero);
+          std::fill_n(masked.data<T>() + chain * size, size, static_cast<T>(not_a_number));
+        });
+    writer.put(draw_of(step), step, masked, 0);
+  }
+
+  // Statistic `s` of the state after `step`, from row `at` of what the chains tell.
+  void keep_statistic(DrawsWriter& writer, std::size_t s, std::int64_t step, const Tensor& values,
+                      std::int64_t at) {
+    for (std::int64_t chain = 0; chain < options.chains; ++chain)
+      row[static_cast<std::size_t>(chain)] =
+          step >= lost_at(chain) ? not_a_number
+                                 : stored[s].factor * values.at(at * options.chains + chain);
+    writer.put_statistic(s, draw_of(step), row);
+  }
+
+  // As the energy of a state, what became of it is known one step later.
+  void keep_divergence(DrawsWriter& writer, std::int64_t step) {
+    if (!options.drop_diverged) return;
+    for (std::int64_t chain = 0; chain < options.chains; ++chain)
+      row[static_cast<std::size_t>(chain)] = step >= lost_at(chain) ? 1 : 0;
+    writer.put_statistic(stored.size(), draw_of(step), row);
+  }
+
+  void keep_draws(DrawsWriter& writer) {
+    for (std::int64_t step = before + 1; step <= chains->step(); ++step) {
+      if (is_draw(step - 1)) keep_divergence(writer, step - 1);
+      if (!is_draw(step)) continue;
+      if (needs_path) {
+        keep_state(writer, step, chains->path(), step - before - 1);
+      } else {
+        const Tensor& last = chains->state("position");
+        const Type one{last.dtype(), last.shape().with_front(1)};
+        keep_state(writer, step, Tensor::borrow(one, const_cast<void*>(last.raw())), 0);
+      }
+    }
+    for (std::size_t s = 0; s < stored.size(); ++s) {
+      const Tensor& values = chains->statistic(stored[s].source);
+      // Row t tells of the state after step before + t, or of step before + t + 1 itself.
+      const std::int64_t first = before + (stored[s].of_state ? 0 : 1);
+      for (std::int64_t t = 0; t < chains->step() - before; ++t)
+        if (is_draw(first + t)) keep_statistic(writer, s, first + t, values, t);
+    }
+  }
+
+  void gather_means() {
     // The first steps of a run may still be burn-in.
     const std::int64_t first = std::max<std::int64_t>(0, options.burn_in - before);
-    energy.add(chains->statistic("energy"), first);
-    for (std::size_t chain = 0; chain < squares.size(); ++chain)
-      temperatures[chain].add(squares[chain]);
-    for (auto& [name, mean] : statistics) mean.add(chains->statistic(name), first);
+    for (auto& [name, all] : means) {
+      const Tensor& values = chains->statistic(name);
+      recent.at(name).add(values, 0);
+      if (chains->step() > options.burn_in) all.add(values, first);
+    }
   }
 
-  Metrics measure(double seconds) {
-    Metrics metrics{chains->step(), seconds, recent_energy.value(), {}, {}};
-    if (has_momentum) metrics.temperature = recent_temperature.value();
-    if (pooled)
-      metrics.kl = gaussian_kl(*pooled, target.gaussian->mean(), target.gaussian->covariance());
-    recent_energy = {};
-    recent_temperature = {};
-    return metrics;
+  // A momentum may run away where the energy does not notice.
+  void check_momenta() {
+    if (!has_momentum) return;
+    const Tensor& squares = chains->statistic(std::string(kinetic));
+    const std::int64_t last = (chains->step() - before - 1) * options.chains;
+    for (std::int64_t chain = 0; chain < options.chains; ++chain)
+      if (const double now = squares.at(last + chain); chains->alive(chain) && !(now <= hottest))
+        chains->diverged(chain, fmt::format("the mean square of the momentum is {:.3g}", now));
   }
 
-  // A run that was stopped has fewer draws than there is room for.
-  Tensor kept_draws() const {
-    if (kept == options.draws()) return draws;
-    Tensor result({draws.dtype(), {options.chains, kept, size}});
-    const std::int64_t row = size * element_bytes();
-    for (std::int64_t chain = 0; chain < options.chains && kept > 0; ++chain)
-      std::memcpy(static_cast<std::byte*>(result.raw()) + chain * kept * row,
-                  static_cast<const std::byte*>(draws.raw()) + chain * options.draws() * row,
-                  static_cast<std::size_t>(kept * row));
-    return result;
+  void pool_states() {
+    if (!pooled) return;
+    // What a lost chain has added cannot be taken out again.
+    if (!chains->divergences().empty()) return pooled.reset();
+    const Tensor& states = chains->path();
+    dispatch(states.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T>) pooled->add(states.values<T>());
+    });
   }
 
-  void add_temperature(SamplingResult& result) const {
-    const auto count = static_cast<double>(temperatures.size());
-    double mean = 0, scatter = 0;
-    for (const Mean& chain : temperatures) mean += chain.value() / count;
-    for (const Mean& chain : temperatures) scatter += std::pow(chain.value() - mean, 2);
-    result.temperature = mean;
-    if (temperatures.size() >= 4)
-      result.temperature_error = std::sqrt(scatter / (count - 1) / count);
+  std::optional<double> kl() const {
+    if (!pooled) return std::nullopt;
+    return gaussian_kl(*pooled, target.gaussian->mean(), target.gaussian->covariance());
   }
 
-  SamplingResult result(double seconds, const std::optional<double>& kl) const {
-    SamplingResult result;
-    result.draws = kept_draws();
-    result.steps = chains->step();
-    result.seconds = seconds;
-    result.energy = energy.value();
-    if (has_momentum) add_temperature(result);
-    for (const auto& [name, mean] : statistics) result.statistics[name] = mean.value();
-    result.kl = kl;
-    return result;
+  std::vector<bool> alive() const {
+    std::vector<bool> chosen;
+    for (std::int64_t chain = 0; chain < options.chains; ++chain)
+      chosen.push_back(chains->alive(chain));
+    return chosen;
   }
 };
 
@@ -229,38 +235,105 @@ SamplingRun::SamplingRun(const Target& target, const Step& step, SamplingOptions
     : impl_(std::make_unique<Impl>(target, step, std::move(options))) {}
 SamplingRun::~SamplingRun() = default;
 
-std::int64_t SamplingRun::memory_bytes() const {
-  return impl_->chains->memory_bytes() + impl_->draws_need;
+std::int64_t SamplingRun::memory_bytes() const { return impl_->chains->memory_bytes(); }
+const std::vector<std::string>& SamplingRun::draw_statistics() const { return impl_->stored_names; }
+std::int64_t SamplingRun::step() const { return impl_->chains->step(); }
+std::int64_t SamplingRun::draws() const {
+  return step() > impl_->options.burn_in ? impl_->draw_of(step()) + 1 : 0;
+}
+const std::vector<Divergence>& SamplingRun::divergences() const {
+  return impl_->chains->divergences();
 }
 
-SamplingResult SamplingRun::run(const RunCallbacks& callbacks) {
+void SamplingRun::advance() {
   Impl& impl = *impl_;
-  const SamplingOptions& options = impl.options;
-  impl.draws = Tensor({impl.target.energy.dtype(), {options.chains, options.draws(), impl.size}});
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  impl.before = impl.chains->step();
+  impl.chains->advance(impl.options.step_size, impl.data.batch);
+  impl.check_momenta();
+  impl.gather_means();
+  impl.pool_states();
+}
+
+void SamplingRun::keep(DrawsWriter& writer) { impl_->keep_draws(writer); }
+
+Metrics SamplingRun::recent() const {
+  const std::vector<bool> alive = impl_->alive();
+  const auto mean = [&](std::string_view name) {
+    return impl_->recent.find(std::string(name))->second.over(alive).value;
   };
-  std::optional<double> kl;
-  bool go_on = true;
-  while (go_on && impl.chains->step() < options.steps) {
-    const std::int64_t before = impl.chains->step();
-    impl.chains->advance(options.step_size, impl.data.batch);
-    impl.keep_draws(before);
-    impl.keep_statistics(before);
-    const double energy = impl.recent_energy.value();
-    const std::optional<double> temperature =
-        impl.has_momentum ? std::optional(impl.recent_temperature.value()) : std::nullopt;
-    go_on = callbacks.advanced(impl.chains->step(), energy, temperature);
-    if (!go_on || impl.chains->step() % metrics_every == 0 ||
-        impl.chains->step() == options.steps) {
-      const Metrics metrics = impl.measure(seconds());
-      kl = metrics.kl;
-      callbacks.measured(metrics);
+  Metrics metrics{step(), mean("energy"), {}, mean(configurational), {}};
+  if (impl_->has_momentum) metrics.temperature = mean(kinetic);
+  return metrics;
+}
+
+std::optional<Metrics> SamplingRun::measure(bool last) {
+  if (!last && step() % metrics_every != 0) return std::nullopt;
+  Metrics metrics = recent();
+  metrics.kl = impl_->kl();
+  for (auto& [name, mean] : impl_->recent) mean = ChainMeans(impl_->options.chains);
+  return metrics;
+}
+
+void SamplingRun::finish(DrawsWriter& writer) {
+  Impl& impl = *impl_;
+  const auto now = impl.chains->statistics_now(impl.data.batch);
+  if (!impl.is_draw(step())) return;
+  for (std::size_t s = 0; s < impl.stored.size(); ++s)
+    if (impl.stored[s].of_state)
+      impl.keep_statistic(writer, s, step(), now.at(impl.stored[s].source), 0);
+  impl.keep_divergence(writer, step());
+}
+
+SamplingTotals SamplingRun::totals() const {
+  const Impl& impl = *impl_;
+  const std::vector<bool> alive = impl.alive();
+  SamplingTotals totals;
+  totals.steps = step();
+  totals.draws = draws();
+  for (const auto& [name, mean] : impl.means) {
+    const ChainMean found = mean.over(alive);
+    if (name == "energy") {
+      totals.energy = found.value;
+    } else if (name == kinetic) {
+      totals.temperature = found;
+    } else if (name == configurational) {
+      totals.configurational_temperature = found;
+    } else {
+      totals.statistics[name] = found.value;
     }
   }
-  impl.chains->check_finite();
-  return impl.result(seconds(), kl);
+  totals.kl = impl.kl();
+  totals.divergences = impl.chains->divergences();
+  return totals;
+}
+
+void SamplingRun::save(Checkpoint& checkpoint) const {
+  checkpoint.step = step();
+  for (auto& [name, tensor] : impl_->chains->save())
+    checkpoint.tensors.insert_or_assign(name, tensor);
+  for (const auto& [name, mean] : impl_->means) checkpoint.put("mean/" + name, mean.save());
+  for (const auto& [name, mean] : impl_->recent) checkpoint.put("recent/" + name, mean.save());
+  if (impl_->pooled) checkpoint.put("pooled", impl_->pooled->save());
+}
+
+void SamplingRun::load(const Checkpoint& checkpoint) {
+  Impl& impl = *impl_;
+  impl.chains->load(checkpoint.tensors);
+  if (step() != checkpoint.step || step() > impl.options.steps)
+    fail(ErrorKind::checkpoint, "checkpoint",
+         "it is of step {}, its chains of step {}; there are {}", checkpoint.step, step(),
+         impl.options.steps);
+  for (auto& [name, mean] : impl.means) mean.load(checkpoint.numbers("mean/" + name));
+  for (auto& [name, mean] : impl.recent) mean.load(checkpoint.numbers("recent/" + name));
+  if (!impl.chains->divergences().empty()) impl.pooled.reset();
+  if (impl.pooled) {
+    const std::vector<double> saved = checkpoint.numbers("pooled");
+    try {
+      impl.pooled->load(saved);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::checkpoint, "checkpoint", bare_text(error));
+    }
+  }
 }
 
 }  // namespace whorl::driver

@@ -1,20 +1,27 @@
-// SamplingRun: a sampler run on a target, with what is kept of it.
+// SamplingRun: a sampler at work on a target, a few steps at a time.
 //
 // The state after step s (from 1 on) is a draw when s > burn_in and s - burn_in is a multiple of
-// `thin`. Beside the draws, a run keeps the mean energy, the mean square of the momentum and other
-// statistics of the step, and for Gaussian targets the KL divergence: that of all states of all
-// chains so far, burn-in included, from the target.
-// Results depend on target, step, options and seed, not on threads.
-// Thread safety: for one thread.
+// `thin`; its place among the draws follows from s alone. Draws and what belongs to each of them
+// are handed to a DrawsWriter. Beside them a run keeps means of the energy, of temperatures and of
+// the step's other statistics, chain by chain, and for Gaussian targets the KL divergence: that of
+// all states of all chains so far, burn-in included, from the target. Chains that were given up
+// count nowhere: their draws are marked as diverging and are NaN from then on, but for the state
+// that one was given up for, which may be in the file before its energy is known; their means are
+// left out; and the KL divergence, in which they were mixed, is unknown. Results depend on target,
+// step, options and seed, not on threads, and not on whether the run was saved and loaded in
+// between. Thread safety: for one thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "driver/target.hpp"
+#include "storage/checkpoint.hpp"
+#include "storage/draws_file.hpp"
 
 namespace whorl::driver {
 
@@ -26,46 +33,70 @@ struct SamplingOptions {
   std::function<double(std::int64_t)> step_size;
   Start position{Start::Kind::normal, 0, 1};
   std::optional<Start> momentum;
+  bool drop_diverged = false;
 
   std::int64_t draws() const { return (steps - burn_in) / thin; }
 };
 
-// What is known every `metrics_every` steps, and at the end.
+// Means over the chains and the steps since the last metrics.
 struct Metrics {
   std::int64_t step = 0;
-  double seconds = 0;
-  double energy = 0;                  // mean over chains and the steps since the last metrics
-  std::optional<double> temperature;  // mean p^2 over the same time
+  double energy = 0;
+  std::optional<double> temperature;  // kinetic: p^2
+  double configurational_temperature = 0;
   std::optional<double> kl;
 };
 inline constexpr std::int64_t metrics_every = 100;
 
-struct RunCallbacks {
-  // After every few steps; false ends the run.
-  std::function<bool(std::int64_t step, double energy, std::optional<double> temperature)> advanced;
-  std::function<void(const Metrics&)> measured;
+// A mean over chains and steps; its standard error is from the chains' own means, and empty where
+// they are too few to tell.
+struct ChainMean {
+  double value = 0;
+  std::optional<double> error;
 };
 
-struct SamplingResult {
-  Tensor draws;            // [chains, kept, n]
-  std::int64_t steps = 0;  // that were made
-  double seconds = 0;
-  double energy = 0;                  // mean over chains and the steps after burn-in
-  std::optional<double> temperature;  // the same for p^2
-  // Its standard error, from the chains' own means; empty for chains too few to tell.
-  std::optional<double> temperature_error;
+// What is known of the steps after burn-in.
+struct SamplingTotals {
+  std::int64_t steps = 0, draws = 0;
+  double energy = 0;
+  std::optional<ChainMean> temperature;
+  ChainMean configurational_temperature;
   std::map<std::string, double> statistics;  // of the sampler's own, such as acceptance
   std::optional<double> kl;
+  std::vector<Divergence> divergences;
 };
 
 class SamplingRun {
  public:
-  // Plans the run. Throws a memory Error when plan and draws together need more than the budget.
+  // Plans the run. Throws a memory Error when it needs more than the budget.
   SamplingRun(const Target& target, const Step& step, SamplingOptions options);
   ~SamplingRun();
 
   std::int64_t memory_bytes() const;
-  SamplingResult run(const RunCallbacks& callbacks);
+  // What each draw of each chain comes with, the names of sample_stats.
+  const std::vector<std::string>& draw_statistics() const;
+
+  std::int64_t step() const;
+  std::int64_t draws() const;  // made so far
+  const std::vector<Divergence>& divergences() const;
+
+  // Makes the next few steps. Throws a numeric Error where a chain diverges and is not dropped.
+  void advance();
+  // Hands over the draws among the last steps. The log joint and the temperatures of a draw are
+  // known one step later, and are handed over then.
+  void keep(DrawsWriter& writer);
+  // The mean energy and temperature since the last metrics, for a look on the way.
+  Metrics recent() const;
+  // The metrics that are due, every metrics_every steps and at the end; `last`: this is the end.
+  std::optional<Metrics> measure(bool last);
+  // After the last step of all: hands over what the last draw still lacks.
+  void finish(DrawsWriter& writer);
+  SamplingTotals totals() const;
+
+  // Everything that the rest of the run depends on.
+  void save(Checkpoint& checkpoint) const;
+  // Throws a checkpoint Error that names what does not fit.
+  void load(const Checkpoint& checkpoint);
 
  private:
   struct Impl;

@@ -3,29 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
 
 #include "engine/evaluate.hpp"
+#include "engine/floating_point.hpp"
 #include "engine/ops.hpp"
 #include "engine/plan.hpp"
 #include "engine/random.hpp"
+#include "samplers/divergence_watch.hpp"
 
 namespace whorl {
-
-namespace {
-
-// Where the first number is that is not finite.
-std::optional<std::int64_t> first_not_finite(const Tensor& tensor) {
-  const auto search = [](auto values) -> std::optional<std::int64_t> {
-    const auto at = std::find_if(values.begin(), values.end(),
-                                 [](auto value) { return !std::isfinite(value); });
-    if (at == values.end()) return std::nullopt;
-    return at - values.begin();
-  };
-  return tensor.dtype() == DType::f32 ? search(tensor.values<float>())
-                                      : search(tensor.values<double>());
-}
-
-}  // namespace
 
 Tensor seed_tensor(std::uint64_t seed) {
   return Tensor::of<std::int32_t>(
@@ -33,6 +22,7 @@ Tensor seed_tensor(std::uint64_t seed) {
 }
 
 void fill_start(const Start& start, const RandomCoordinates& coordinates, Tensor& values) {
+  const FlushDenormals mode;  // the host may round in another way
   const std::int64_t chains = values.shape()[0], size = values.elements() / chains;
   const double factor = start.kind == Start::Kind::constant ? 0
                         : start.kind == Start::Kind::normal ? start.b
@@ -66,14 +56,14 @@ struct Chains::Impl {
   Feeds feeds;  // all inputs but the state
   Tensor step_number{Type{DType::i32, {}}}, step_sizes, batches;
   std::unique_ptr<Executor> executor;
-  NodeId first_energy = 0;  // the energy as a run begins
+  std::map<std::string, NodeId> first_statistics;  // as a run begins
   std::int64_t step = 0;
+  std::optional<DivergenceWatch> watch;
   bool has_batches = false;
 
   Impl(const Step& sampler, const ChainsOptions& chosen) : options(chosen) {
     const Unrolled unrolled = unroll(graph, sampler, {options.chains, options.steps_per_run, 0});
     for (const auto& [name, value] : unrolled.state) graph.add_output(name, value.id);
-    first_energy = unrolled.moments.front().statistics.at("energy").id;
     std::vector<std::string> kept{"energy"};
     kept.insert(kept.end(), options.statistics.begin(), options.statistics.end());
     for (const std::string& name : kept) add_statistic(unrolled, name);
@@ -86,6 +76,8 @@ struct Chains::Impl {
       const Type& type = graph.type(*graph.find(sampler.state[k].name));
       slots.push_back({sampler.state[k], Tensor(type), Tensor(type), start_stream(k)});
     }
+    watch.emplace(options.chains, slots.front().now.elements() / options.chains,
+                  options.drop_diverged);
     step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
     bind("seed", seed_tensor(options.seed));
     bind("step", step_number);
@@ -109,14 +101,22 @@ struct Chains::Impl {
            bytes, options.memory_budget);
   }
 
+  // What is not the step's own is made here, so that steps without an audience do not pay for it.
+  static Value statistic_of(const Moment& moment, const std::string& name) {
+    if (const auto found = moment.statistics.find(name); found != moment.statistics.end())
+      return found->second;
+    if (name == "configurational_temperature")
+      return mean(moment.state.at("position") * moment.statistics.at("gradient"), {-1});
+    const auto momentum = moment.state.find("momentum");
+    if (name == "kinetic_temperature" && momentum != moment.state.end())
+      return mean(square(momentum->second), {-1});
+    fail(ErrorKind::usage, "chains", "the sampler has no statistic '{}'", name);
+  }
+
   void add_statistic(const Unrolled& unrolled, const std::string& name) {
     std::vector<Value> values;
-    for (const Moment& moment : unrolled.moments) {
-      const auto found = moment.statistics.find(name);
-      if (found == moment.statistics.end())
-        fail(ErrorKind::usage, "chains", "the sampler has no statistic '{}'", name);
-      values.push_back(found->second);
-    }
+    for (const Moment& moment : unrolled.moments) values.push_back(statistic_of(moment, name));
+    first_statistics[name] = values.front().id;
     graph.add_output("statistic/" + name, stack(values, 0).id);
   }
 
@@ -144,13 +144,10 @@ struct Chains::Impl {
 
   // Where the run that just ended first had a number that is not finite. Its beginning is still
   // there, so it is repeated by the plain interpreter, which sees every value.
-  [[noreturn]] void report_not_finite(std::int64_t t, std::int64_t chain) {
+  std::string first_place() {
     for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
     const auto found = first_non_finite(graph, feeds);
-    fail(ErrorKind::numeric, "sample",
-         "the energy is not finite at step {} in chain {}{}{}; a smaller step size may help",
-         step + t, chain, found ? ": first in " : "",
-         found ? graph.label(found->node) : std::string());
+    return found ? fmt::format(": first in {}", graph.label(found->node)) : std::string();
   }
 
   // A run that stopped at a number, repeated by the plain interpreter: there the nodes have the
@@ -167,21 +164,28 @@ struct Chains::Impl {
          step, what);
   }
 
-  void check_energies() {
-    if (const auto at = first_not_finite(executor->output("statistic/energy")))
-      report_not_finite(*at / options.chains, *at % options.chains);
-  }
-
+  // A state can be lost in the last step of a run, whose energy nobody has seen yet. It must not
+  // get into a checkpoint.
   void check_state() {
     for (const Slot& slot : slots) {
-      feeds.insert_or_assign(slot.variable.name, slot.now);
-      if (const auto at = first_not_finite(slot.now))
-        fail(ErrorKind::numeric, "sample",
-             "{} is not finite after step {} in chain {}; a smaller step size may help",
-             slot.variable.name, step, *at / (slot.now.elements() / options.chains));
+      if (all_finite(slot.next)) continue;
+      for (std::int64_t chain = 0; chain < options.chains; ++chain)
+        if (watch->alive(chain) && !all_finite(row_of(slot.next, chain)))
+          watch->give_up(chain, step + options.steps_per_run,
+                         fmt::format("{} is not finite", slot.variable.name), first_place());
     }
-    const Tensor energies = evaluate(graph, feeds, {first_energy}).front();
-    if (const auto at = first_not_finite(energies)) report_not_finite(0, *at);
+  }
+
+  // The numbers of chains that were given up must not stop or slow down the others.
+  void replace_dead() {
+    if (watch->divergences().empty()) return;
+    const std::int64_t living = watch->first_alive();
+    for (Slot& slot : slots)
+      for (const Divergence& lost : watch->divergences()) {
+        const Tensor from = row_of(slot.now, living);
+        std::memcpy(row_of(slot.now, lost.chain).raw(), from.raw(),
+                    static_cast<std::size_t>(from.bytes()));
+      }
   }
 };
 
@@ -215,6 +219,7 @@ void Chains::set(std::string_view variable, const Tensor& values) {
 
 void Chains::advance(const std::function<double(std::int64_t)>& step_size,
                      const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
+  const FlushDenormals mode;
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
   if (impl.has_batches && !batch)
@@ -242,12 +247,71 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
     if (error.kind() == ErrorKind::numeric) impl.report_stop(error);
     throw;
   }
-  impl.check_energies();
+  impl.watch->check(impl.executor->output("statistic/energy"), impl.step,
+                    [&] { return impl.first_place(); });
+  impl.check_state();
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
   impl.step += steps;
+  impl.replace_dead();
 }
 
-void Chains::check_finite() { impl_->check_state(); }
+std::map<std::string, Tensor> Chains::statistics_now(
+    const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
+  Impl& impl = *impl_;
+  for (const Impl::Slot& slot : impl.slots)
+    impl.feeds.insert_or_assign(slot.variable.name, slot.now);
+  if (impl.has_batches && batch) {
+    const auto size = static_cast<std::size_t>(impl.batches.shape()[1]);
+    batch(impl.step, {impl.batches.data<std::int32_t>(), size});
+  }
+  std::vector<NodeId> nodes;
+  for (const auto& [name, node] : impl.first_statistics) nodes.push_back(node);
+  const std::vector<Tensor> values = evaluate(impl.graph, impl.feeds, nodes);
+  std::map<std::string, Tensor> result;
+  std::size_t at = 0;
+  for (const auto& [name, node] : impl.first_statistics) result.emplace(name, values[at++]);
+  const Tensor& energies = result.at("energy");
+  for (std::int64_t chain = 0; chain < impl.options.chains; ++chain)
+    if (alive(chain) && !std::isfinite(energies.at(chain)))
+      impl.watch->give_up(chain, impl.step, "the energy is not finite", impl.first_place());
+  return result;
+}
+
+const std::vector<Divergence>& Chains::divergences() const { return impl_->watch->divergences(); }
+bool Chains::alive(std::int64_t chain) const { return impl_->watch->alive(chain); }
+void Chains::diverged(std::int64_t chain, std::string_view what) {
+  impl_->watch->give_up(chain, impl_->step, what);
+  impl_->replace_dead();
+}
+
+std::map<std::string, Tensor> Chains::save() const {
+  std::map<std::string, Tensor> saved;
+  for (const Impl::Slot& slot : impl_->slots)
+    saved.emplace("chains/state/" + slot.variable.name, slot.now);
+  saved.emplace("chains/step", Tensor::of<double>({1}, {static_cast<double>(impl_->step)}));
+  impl_->watch->save(saved);
+  return saved;
+}
+
+void Chains::load(const std::map<std::string, Tensor, std::less<>>& saved) {
+  Impl& impl = *impl_;
+  std::vector<Tensor> states;
+  for (const Impl::Slot& slot : impl.slots) {
+    const Tensor& state =
+        saved_tensor(saved, "chains/state/" + slot.variable.name, slot.now.type());
+    for (std::int64_t chain = 0; chain < impl.options.chains; ++chain)
+      if (!all_finite(row_of(state, chain)))
+        fail(ErrorKind::checkpoint, "checkpoint", "its {} is not finite in chain {}",
+             slot.variable.name, chain);
+    states.push_back(state.clone());
+  }
+  const double step = saved_tensor(saved, "chains/step", Type{DType::f64, {1}}).at(0);
+  if (!(step >= 0 && step <= std::numeric_limits<std::int32_t>::max()))
+    fail(ErrorKind::checkpoint, "checkpoint", "it has made {} steps", step);
+  impl.watch->load(saved, static_cast<std::int64_t>(step));
+  for (std::size_t k = 0; k < states.size(); ++k) impl.slots[k].now = std::move(states[k]);
+  impl.step = static_cast<std::int64_t>(step);
+}
 
 const Tensor& Chains::state(std::string_view variable) const { return impl_->slot(variable).now; }
 const Tensor& Chains::path() const { return impl_->executor->output("path"); }

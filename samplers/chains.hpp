@@ -7,12 +7,18 @@
 //
 // One plan makes `steps_per_run` steps, so that small models do not pay for the way in and out.
 // Draws depend on the seed and the step number only, not on threads or on how steps are grouped.
-// A number that is not finite stops the run with a numeric Error that names chain, step and node.
-// Thread safety: one thread at a time.
+// A chain diverges when its energy is not finite, or grows beyond a million times what is usual: it
+// then leaves before the numbers overflow. That stops the run with a numeric Error that names
+// chain, step and node; or, with `drop_diverged`, the chain is given up and the others go on. Its
+// place is taken by a copy of another chain, which nobody counts. Thread safety: one thread at a
+// time.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "engine/executor.hpp"
 #include "engine/random.hpp"
@@ -37,11 +43,20 @@ struct ChainsOptions {
   int threads = 1;
   // Whether the path of a run is kept: path() is then [steps_per_run, K, n].
   bool keep_path = false;
-  // Statistics to keep beside the energy, by name.
+  // Statistics to keep beside the energy, by name: the step's own, and for each chain
+  //   kinetic_temperature          mean of p^2
+  //   configurational_temperature  mean of theta dU/dtheta, whose expectation is T, too
   std::vector<std::string> statistics = {};
+  bool drop_diverged = false;
   // The most bytes that plan and states may take; 0: no limit. More is a memory Error, before
   // anything is allocated.
   std::int64_t memory_budget = 0;
+};
+
+// A chain that was given up.
+struct Divergence {
+  std::int64_t chain = 0, step = 0;
+  std::string what;
 };
 
 class Chains {
@@ -67,9 +82,21 @@ class Chains {
   void advance(const std::function<double(std::int64_t)>& step_size,
                const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch = {});
 
-  // Throws the same Error when the state as it is now, or its energy, is not finite. A step sees
-  // that only of the state that it begins with, so the last one of a run needs this.
-  void check_finite();
+  // A statistic [K] of the state as it is now, as the next step would find it. A step tells only of
+  // the state that it begins with, so the last one of a run needs this.
+  std::map<std::string, Tensor> statistics_now(
+      const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch = {});
+
+  // The chains that were given up. A caller who knows better may give up one more, or stop: it is
+  // treated as every other divergence.
+  const std::vector<Divergence>& divergences() const;
+  bool alive(std::int64_t chain) const;
+  void diverged(std::int64_t chain, std::string_view what);
+
+  // Everything that the steps to come depend on, beside data, seed and step sizes, which are the
+  // caller's. load() throws a checkpoint Error that names what does not fit.
+  std::map<std::string, Tensor> save() const;
+  void load(const std::map<std::string, Tensor, std::less<>>& saved);
 
   // After the last step; valid until the next advance.
   const Tensor& state(std::string_view variable) const;

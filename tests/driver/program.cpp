@@ -8,8 +8,24 @@
 #include <sstream>
 
 #include "data/npy.hpp"
+#include "storage/draws_file.hpp"
 
 namespace whorl::testing {
+
+Tensor Program::draws(std::string_view run, std::string_view parameter) const {
+  const DrawsReader reader(directory / (std::string(run) + "/draws.nc"));
+  const DrawsLayout& layout = reader.layout();
+  std::size_t p = 0;
+  while (layout.parameters.at(p).name != parameter) ++p;
+  Tensor all({DType::f64,
+              layout.parameters[p].shape.with_front(reader.draws()).with_front(layout.chains)});
+  auto* place = all.data<double>();
+  for (std::int64_t chain = 0; chain < layout.chains; ++chain) {
+    const std::vector<double> path = reader.read_chain(p, chain);
+    place = std::copy(path.begin(), path.end(), place);
+  }
+  return all;
+}
 
 const char* const logistic_regression = R"(
 format_version: 1

@@ -31,6 +31,8 @@ class Program {
 
   void npy(std::string_view name, const Tensor& tensor) const;
   Tensor npy(std::string_view name) const;
+  // The draws of a parameter in the run that is in directory `run`, f64[chains, draws, ...].
+  Tensor draws(std::string_view run, std::string_view parameter) const;
 };
 
 // A logistic regression for one chain: inputs x f32[4,2], y f32[4], parameters w f32[2], b f32[],

@@ -1,5 +1,7 @@
 #include "samplers/chains.hpp"
 
+#include <xmmintrin.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "engine/ops.hpp"
@@ -52,6 +54,25 @@ BOOST_AUTO_TEST_CASE(draws_do_not_depend_on_threads_nor_on_how_steps_are_grouped
             run(step, {.chains = 33, .steps_per_run = group, .seed = 5, .threads = threads}, 24)
                 .same_bits(base));
     BOOST_TEST(!run(step, {.chains = 33, .seed = 6}, 24).same_bits(base));
+  }
+}
+
+// A host may round as it likes, and finds its own mode again.
+BOOST_AUTO_TEST_CASE(the_rounding_mode_of_the_host_changes_nothing_and_is_left_alone) {
+  const Energy energy = round_energy(DType::f32, 7);
+  const Step step = recipe_step(energy, complete_recipe(sghmc_dynamics(1)));
+  const ChainsOptions options{.chains = 33, .steps_per_run = 6, .seed = 5, .threads = 2};
+  const Tensor base = run(step, options, 24);
+  const unsigned int usual = _mm_getcsr();
+  for (unsigned int mode : {_MM_ROUND_UP | 0u, _MM_ROUND_DOWN | 0u, _MM_ROUND_TOWARD_ZERO | 0u,
+                            _MM_FLUSH_ZERO_ON | 0u}) {
+    _mm_setcsr(usual | mode);
+    const Tensor found = run(step, options, 24);
+    const unsigned int left = _mm_getcsr();
+    _mm_setcsr(usual);
+    BOOST_TEST(found.same_bits(base), mode);
+    // But for the bits that remember what happened.
+    BOOST_TEST((left & ~_MM_EXCEPT_MASK) == ((usual | mode) & ~_MM_EXCEPT_MASK));
   }
 }
 

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_one_sentence) {
       error_text(
           [] { measure_task(round_energy(1e-9), {}, {.step_size = 1, .steps = 200}, around, 1); })
           .starts_with("[pilot] the short run of SGHMC that measures the task failed with step "
-                       "sizes from 1 down to 0.0009765625: the energy is not finite at step "));
+                       "sizes from 1 down to 0.0009765625: the energy has grown to "));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

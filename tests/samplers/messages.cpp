@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(the_last_state_of_a_run_is_looked_at_when_asked) {
   chains.start("position", {Start::Kind::constant, 1e4, 0});
   chains.advance([](std::int64_t) { return 1e-1; });
   BOOST_TEST(error_text([&] {
-               chains.check_finite();
+               chains.statistics_now();
              }).starts_with("[sample] the energy is not finite at step 1 in chain 0: first in "));
 }
 
