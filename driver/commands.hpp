@@ -19,6 +19,7 @@ Command train_command();
 Command sample_command();
 Command resume_command();
 Command summary_command();
+Command report_command();
 Command ops_command();
 
 // In the order of help.

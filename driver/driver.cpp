@@ -88,7 +88,7 @@ void fill_standard_descriptors() {
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> commands{
       check_command(),  show_command(),   run_command(),     grad_command(),   train_command(),
-      sample_command(), resume_command(), summary_command(), ops_command()};
+      sample_command(), resume_command(), summary_command(), report_command(), ops_command()};
   return commands;
 }
 

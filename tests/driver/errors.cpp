@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(commands) {
              "2: [whorl] unknown command 'chek', did you mean 'check'?; see 'whorl --help'");
   BOOST_TEST(error("predict energy.pbtxt") ==
              "2: [whorl] unknown command 'predict'; expected one of: check, show, run, grad, "
-             "train, sample, resume, summary, ops; see 'whorl --help'");
+             "train, sample, resume, summary, report, ops; see 'whorl --help'");
   BOOST_TEST(error("--threads 2 run") ==
              "2: [whorl] option '--threads' before the command; options follow it");
 }
