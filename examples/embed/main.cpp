@@ -1,10 +1,14 @@
 // What a program does with Whorl: it builds a graph, differentiates it, runs it for many chains
-// from several threads, adds an op of its own, loads a graph from a file, and handles an error.
+// from several threads, adds an op of its own, loads a graph from a file, handles an error, and
+// samples in two parts as if in one.
 //
 // The exit code is 0 only if every number is right.
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 #include <whorl/autodiff/numeric.hpp>
 #include <whorl/autodiff/tape.hpp>
@@ -16,6 +20,7 @@
 #include <whorl/graphs/graph_file.hpp>
 
 #include "cumulative_sum.hpp"
+#include "interrupted.hpp"
 
 namespace {
 
@@ -105,6 +110,16 @@ void check_file() {
   check(energy.at(0) == 1 + 4 + 9 + 16 + 25 && energy.at(1) == 3, "graph file with an own op");
 }
 
+void check_interrupted() {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("embed-{}", ::getpid());
+  fs::create_directories(folder / "one");
+  fs::create_directories(folder / "two");
+  const bool same = uninterrupted_draws(folder / "one") == interrupted_draws(folder / "two");
+  fs::remove_all(folder);
+  check(same, "the same draws in two parts as in one");
+}
+
 void check_error() {
   Graph graph;
   const Value a = input(graph, "a", {DType::f32, {20, 785}});
@@ -133,6 +148,7 @@ int main() {
     check_own_op();
     check_file();
     check_error();
+    check_interrupted();
     return EXIT_SUCCESS;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
