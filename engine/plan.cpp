@@ -18,9 +18,10 @@ std::string loop_name(const Graph& graph, const Loop& loop) {
   std::size_t count = 0;
   for (const auto* list : {&loop.prologue, &loop.body})
     for (const Instruction& instruction : *list)
-      if (count++ < shown) text += (text.empty() ? "" : "+") + node_name(graph, instruction.node);
+      if (count++ < shown)
+        text += fmt::format("{}{}", text.empty() ? "" : "+", node_name(graph, instruction.node));
   for (const Sink& sink : loop.sinks)
-    if (count++ < shown) text += "+" + node_name(graph, sink.node);
+    if (count++ < shown) text += fmt::format("+{}", node_name(graph, sink.node));
   if (count > shown) text += fmt::format("+{} more", count - shown);
   return text;
 }
