@@ -141,7 +141,7 @@ bool RunKeeper::checkpoint_due() const {
   return passed >= every_.value_or(std::max(usual_interval, last_cost_ / largest_share));
 }
 
-void RunKeeper::write(Checkpoint& checkpoint, const std::function<void()>& prepare) {
+void RunKeeper::save_last(Checkpoint& checkpoint, const std::function<void()>& prepare) {
   const Clock::time_point begin = Clock::now();
   last_checkpoint_ = begin;
   directory_.check_ours();
@@ -152,22 +152,17 @@ void RunKeeper::write(Checkpoint& checkpoint, const std::function<void()>& prepa
   checkpoint.identity = identity_;
   directory_.checkpoints().save(checkpoint);
   last_cost_ = std::chrono::duration<double>(Clock::now() - begin).count();
-  checkpoint_cost_ += last_cost_;
 }
 
 void RunKeeper::save(Checkpoint& checkpoint, const std::function<void()>& prepare) {
   try {
-    write(checkpoint, prepare);
+    save_last(checkpoint, prepare);
     failures_ = 0;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failures_ == most_failures) throw;
     output_.note(fmt::format("no checkpoint at step {}, the one before is kept: {}",
                              checkpoint.step, bare_text(error)));
   }
-}
-
-void RunKeeper::save_last(Checkpoint& checkpoint, const std::function<void()>& prepare) {
-  write(checkpoint, prepare);
 }
 
 JsonLine RunKeeper::event(std::string_view kind, std::int64_t step) const {

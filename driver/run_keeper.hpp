@@ -70,7 +70,6 @@ class RunKeeper {
   void save(Checkpoint& checkpoint, const std::function<void()>& prepare);
   // The same where there is no later chance: a failure is thrown.
   void save_last(Checkpoint& checkpoint, const std::function<void()>& prepare);
-  double checkpoint_seconds() const { return checkpoint_cost_; }  // spent on them
 
   // "begin", "resume", ... with the step and the seconds so far.
   JsonLine event(std::string_view kind, std::int64_t step) const;
@@ -81,14 +80,12 @@ class RunKeeper {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void write(Checkpoint& checkpoint, const std::function<void()>& prepare);
-
   RunDirectory& directory_;
   Identity identity_;
   const Output& output_;
   Interruption interruption_;
   std::optional<double> every_, most_;
-  double earlier_ = 0, checkpoint_cost_ = 0, last_cost_ = 0;
+  double earlier_ = 0, last_cost_ = 0;
   int failures_ = 0;
   Clock::time_point begin_ = Clock::now(), last_checkpoint_ = begin_;
   double last_progress_ = -1;

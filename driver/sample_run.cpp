@@ -160,7 +160,7 @@ class SampleSession {
            "{}; the step size, {:.4g}, is by the sampler's own rule: give another with --step-size",
            bare_text(error), *prepared_.sampler.own_step_size);
     }
-    if (ending_ == Ending::none) return stop();
+    if (ending_ == Ending::none) stop();
     finish();
     report();
   }
@@ -287,13 +287,7 @@ class SampleSession {
     return now;
   }
 
-  [[noreturn]] void stop_by_signal() {
-    fail(ErrorKind::cancelled, "sample",
-         "stopped by a signal after step {} of {}; 'whorl resume {}' goes on", sampling_.step(),
-         options().steps, directory_.path().string());
-  }
-
-  void stop() {
+  [[noreturn]] void stop() {
     if (!writer_) fail(ErrorKind::cancelled, "sample", "stopped by a signal before the first step");
     Checkpoint now = checkpoint();
     keeper_.save_last(now, [&] { writer_->sync(); });
@@ -302,7 +296,9 @@ class SampleSession {
     // Who stops a run does not want to wait for all numbers of a large model.
     if (sampling_.draws() > 0) report(200);
     output_.flush();
-    stop_by_signal();
+    fail(ErrorKind::cancelled, "sample",
+         "stopped by a signal after step {} of {}; 'whorl resume {}' goes on", sampling_.step(),
+         options().steps, directory_.path().string());
   }
 
   // May be repeated: a run that is killed in here is taken up in here.

@@ -303,7 +303,6 @@ SamplingTotals SamplingRun::totals() const {
     }
   }
   totals.kl = impl.kl();
-  totals.divergences = impl.chains->divergences();
   return totals;
 }
 

@@ -63,7 +63,6 @@ struct SamplingTotals {
   ChainMean configurational_temperature;
   std::map<std::string, double> statistics;  // of the sampler's own, such as acceptance
   std::optional<double> kl;
-  std::vector<Divergence> divergences;
 };
 
 class SamplingRun {
