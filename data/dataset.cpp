@@ -1,10 +1,10 @@
 #include "data/dataset.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "data/npy.hpp"
+#include "data/array_file.hpp"
+#include "data/convert.hpp"
 #include "engine/attributes.hpp"
 #include "engine/error.hpp"
 #include "engine/text.hpp"
@@ -13,20 +13,8 @@ namespace whorl {
 
 namespace {
 
-// Why `value` cannot become a T, or "".
-template <class T>
-std::string_view obstacle(double value) {
-  if (!std::isfinite(value)) return "not finite";
-  if constexpr (std::is_same_v<T, bool>) {
-    return value == 0 || value == 1 ? "" : "neither 0 nor 1";
-  } else if constexpr (std::is_same_v<T, std::int32_t>) {
-    if (value != std::trunc(value)) return "not a whole number";
-    const bool fits = value >= std::numeric_limits<std::int32_t>::min() &&
-                      value <= std::numeric_limits<std::int32_t>::max();
-    return fits ? "" : "too large";
-  } else {
-    return std::isfinite(static_cast<T>(value)) ? "" : "too large";
-  }
+std::string user(const WantedInput& input) {
+  return fmt::format("input '{}', which is {}", input.name, name(input.dtype));
 }
 
 // Fills `tensor` with value(row, column) for all its rows and columns. `refuse(row, column, text)`
@@ -41,34 +29,29 @@ void fill(Tensor& tensor, const WantedInput& input, Value&& value, Refuse&& refu
       for (std::int64_t column = 0; column < columns; ++column) {
         const double number = value(row, column);
         if (const std::string_view why = obstacle<T>(number); !why.empty())
-          refuse(row, column,
-                 fmt::format("{} is {} for input '{}', which is {}", number, why, input.name,
-                             name(input.dtype)));
+          refuse(row, column, fmt::format("{} is {} for {}", number, why, user(input)));
         *out++ = static_cast<T>(number);
       }
   });
 }
 
+// A row of any shape feeds an input that takes it as a list, in C order: an image [28,28] is [784].
+// Not the other way round: a list of 784 may be many things.
+bool feeds(const Shape& array, const Shape& row) {
+  if (array.rank() == 0) return false;
+  const Shape found = array.without_front();
+  return found == row || (row.rank() == 1 && found.rank() > 1 && found.elements() == row[0]);
+}
+
 Tensor load_rows(const std::string& path, const WantedInput& input) {
-  Tensor stored = load_npy(path);
-  const Shape& shape = stored.shape();
-  if (shape.rank() == 0 || shape.without_front() != input.row)
-    fail(ErrorKind::data, "npy", "{}: found {}, but input '{}' takes {}", path,
-         to_string(stored.type()), input.name, to_string(input));
-  Tensor result = stored.dtype() == input.dtype ? stored : Tensor({input.dtype, shape});
-  const auto refuse = [&](std::int64_t row, std::int64_t, const std::string& what) {
-    fail(ErrorKind::data, "npy", "{}: row {}: {}", path, row, what);
-  };
-  dispatch(stored.dtype(), [&](auto zero) {
-    const auto* values = stored.data<decltype(zero)>();
-    fill(
-        result, input,
-        [&](std::int64_t row, std::int64_t column) {
-          return static_cast<double>(values[row * input.columns() + column]);
-        },
-        refuse);
-  });
-  return result;
+  const auto [format, type] = array_header(path);
+  if (!feeds(type.shape, input.row))
+    fail(ErrorKind::data, format, "{}: found {}, but input '{}' takes {}", path, to_string(type),
+         input.name, to_string(input));
+  const Tensor array = load_array(path, input.dtype, user(input));
+  if (array.shape() != type.shape)
+    fail(ErrorKind::io, format, "{}: the file was changed while it was read", path);
+  return array.view(input.row.with_front(type.shape[0]));
 }
 
 }  // namespace

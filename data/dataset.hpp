@@ -51,7 +51,7 @@ struct WantedInput {
 };
 std::string to_string(const WantedInput& input);  // "f32[N,3]"
 
-// Input name -> column names, or -> NPY file.
+// Input name -> column names, or -> NPY or IDX file.
 using ColumnNames = std::map<std::string, std::vector<std::string>>;
 using FileNames = std::map<std::string, std::string>;
 
@@ -72,7 +72,8 @@ std::vector<std::vector<std::int64_t>> map_columns(const Table& table,
 Dataset dataset_from(const Table& table, const std::vector<WantedInput>& wanted,
                      const ColumnNames& given = {});
 
-// One NPY file for each input, converted as above; NaN and infinities are refused.
+// One NPY or IDX file for each input, converted as above; NaN and infinities are refused. An input
+// [N,k] takes an array [N,a,b,...] with a b ... = k, too: its rows in C order.
 Dataset dataset_from(const FileNames& files, const std::vector<WantedInput>& wanted);
 
 }  // namespace whorl

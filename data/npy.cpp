@@ -255,9 +255,10 @@ Tensor load_npy(const std::string& path, std::string* converted_from) {
   return header.fortran_order && shape.rank() > 1 ? from_fortran_order(tensor) : tensor;
 }
 
-Shape npy_shape(const std::string& path) {
+Type npy_type(const std::string& path) {
   InputFile file("npy", path);
-  return parse_shape(path, read_header(path, file).shape);
+  const NpyHeader header = read_header(path, file);
+  return {parse_element(path, header.descr).dtype, parse_shape(path, header.shape)};
 }
 
 void save_npy(const std::string& path, const Tensor& tensor) {

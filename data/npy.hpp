@@ -21,8 +21,9 @@ namespace whorl {
 // another (int64, uint8), else "".
 Tensor load_npy(const std::string& path, std::string* converted_from = nullptr);
 
-// The shape that a file's header declares; the elements are not read.
-Shape npy_shape(const std::string& path);
+// The type of the array that load_npy would return; the elements are not read.
+Type npy_type(const std::string& path);
+inline Shape npy_shape(const std::string& path) { return npy_type(path).shape; }
 
 // Writes version 1, little endian, C order; the file appears complete or not at all.
 void save_npy(const std::string& path, const Tensor& tensor);

@@ -71,6 +71,12 @@ class Tensor {
   // Any element as a double; for reports and tests, not for arithmetic.
   double at(std::int64_t index) const;
   Tensor clone() const;
+  // The elements from the first on in another shape, of as many of them or fewer, in the same
+  // storage. Only from the first on: what kernels touch stays aligned.
+  Tensor view(const Shape& shape) const {
+    assert(shape.elements() <= elements());
+    return Tensor({dtype(), shape}, data_);
+  }
   // Same type and the same bytes (so NaN equals NaN, and 0.0 differs from -0.0).
   bool same_bits(const Tensor& other) const;
 

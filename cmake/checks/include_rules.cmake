@@ -28,7 +28,7 @@ set(protobuf_through "^graphs/")
 set(netcdf_is "^(netcdf|hdf5|H5.*)\\.h$")
 set(netcdf_through "^storage/draws_")
 set(json_is "^nlohmann/")
-set(json_through "^driver/run_record\\.cpp$")
+set(json_through "^driver/(run_record|scores_file)\\.cpp$")
 
 set(faults 0)
 macro(fault text)

@@ -88,6 +88,16 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_aligned_zeroed_and_shared_until_cloned) {
   BOOST_TEST((Tensor({DType::i32, {0, 2}}).raw() != nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(a_view_has_another_shape_and_the_same_storage) {
+  Tensor view;
+  {
+    const auto whole = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+    view = whole.view({2, 2, 1});
+    BOOST_TEST(view.raw() == whole.raw());
+  }
+  BOOST_TEST(view.same_bits(Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4})));
+}
+
 BOOST_AUTO_TEST_CASE(tensors_are_equal_by_bits) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   BOOST_TEST(Tensor::scalar(nan).same_bits(Tensor::scalar(nan)));
