@@ -20,10 +20,13 @@ class Aliases {
   bool is_alias(NodeId id) const { return root_[id] != id; }
   NodeId root(NodeId id) const { return root_[id]; }
   std::int64_t offset(NodeId id) const { return offset_[id]; }  // in bytes, from the root's first
+  // For values that a loop can make plane by plane, the number of planes; else 0.
+  std::int64_t planes(NodeId id) const { return planes_[id]; }
 
  private:
   std::vector<NodeId> root_;
   std::vector<std::int64_t> offset_;
+  std::vector<std::int64_t> planes_;
 };
 
 }  // namespace whorl

@@ -56,6 +56,19 @@ class Drafter {
         if (!inside && !is_source(from)) drafts_.materialised[from] = 1;
       }
     }
+    // A value that is made again is made of what is in memory, or in that loop.
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) {
+      const auto own = static_cast<std::int32_t>(g);
+      for (NodeId id : grouping_.groups[g].nodes) {
+        if (grouping_.home[id] == own) continue;
+        const auto inputs = graph_.inputs(id);
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+          const NodeId from = aliases_.root(inputs[k]);
+          const bool inside = made_in(own, from) && reads_elementwise(graph_, aliases_, id, k);
+          if (!inside && !is_source(from)) drafts_.materialised[from] = 1;
+        }
+      }
+    }
     for (const auto& output : graph_.outputs()) {
       const NodeId root = aliases_.root(output.node);
       if (!is_source(root)) drafts_.materialised[root] = 1;

@@ -66,6 +66,12 @@ Tensor evaluate_op(const OpDef& op, const std::vector<Tensor>& inputs,
 std::vector<Tensor> evaluate(const Graph& graph, const Feeds& feeds,
                              const std::vector<NodeId>& wanted, const EvaluateOptions& options) {
   const auto needed = needed_for(graph, wanted);
+  // A value is freed after its last use, so that large graphs do not need all of them at once.
+  std::vector<NodeId> last_use(graph.size(), 0);
+  for (NodeId id = 0; id < graph.size(); ++id)
+    if (needed[id])
+      for (NodeId in : graph.inputs(id)) last_use[in] = id;
+  for (NodeId id : wanted) last_use[id] = static_cast<NodeId>(graph.size());
   std::unordered_map<NodeId, Tensor> values;
   const auto is_frozen = [&](NodeId id) { return options.frozen && options.frozen->contains(id); };
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -89,6 +95,8 @@ std::vector<Tensor> evaluate(const Graph& graph, const Feeds& feeds,
     }
     if (options.observe && !options.observe(id, value)) return {};
     values.emplace(id, std::move(value));
+    for (NodeId in : graph.inputs(id))
+      if (last_use[in] == id) values.erase(in);
   }
   std::vector<Tensor> results;
   for (NodeId id : wanted) results.push_back(values.at(id));

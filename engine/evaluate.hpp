@@ -1,4 +1,5 @@
-// evaluate: the plain meaning of a graph, node by node, every value in memory of its own.
+// evaluate: the plain meaning of a graph, node by node, every value in memory of its own
+// until its last use.
 //
 // No fusion, no sharing, no threads. It is what optimised runs are compared with, what folds
 // constants, what numeric differences step through, and what finds the first non-finite node.

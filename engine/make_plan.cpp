@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "engine/algorithms.hpp"
@@ -15,9 +17,9 @@ namespace {
 constexpr double part_nanoseconds = 30e3;
 constexpr double parallel_nanoseconds = 20e3;
 constexpr std::uint32_t max_parts = 256;
-// What the temporaries of a loop may take. Wide loops leave the first-level cache by a little: a
-// tile half as long would cost more, because every kernel is called once a tile.
-constexpr std::int64_t temporary_budget = 48 * 1024;
+// What the temporaries of a loop may take. Wide loops live in the second-level cache: a tile half
+// as long would cost more, because every kernel is called once a tile.
+constexpr std::int64_t temporary_budget = 128 * 1024;
 constexpr std::int64_t largest_tile = 1024;
 
 // Rough speeds of one core, for cutting work into parts; results do not depend on them.
@@ -181,16 +183,24 @@ class PlanMaker {
       Instruction instruction = instruction_for(id, made);
       instruction.output = temporaries.output(at, made);
       made[id] = instruction.output;
-      nanoseconds +=
-          graph_.op(id).is(Traits::random) ? nanoseconds_per_random : nanoseconds_per_element;
-      step.flops += static_cast<double>(group.elements);
+      if (aliases_->planes(id) > 0) {
+        instruction.plane = group.elements;
+        const double flops = graph_.op(id).flops(instruction.site);
+        nanoseconds += flops / flops_per_nanosecond / static_cast<double>(group.elements);
+        step.flops += flops;
+      } else {
+        nanoseconds +=
+            graph_.op(id).is(Traits::random) ? nanoseconds_per_random : nanoseconds_per_element;
+        step.flops += static_cast<double>(group.elements);
+      }
       const bool uniform =
           graph_.op(id).uniform(instruction.site) && instruction.output.slot == Operand::temporary;
       (uniform ? loop.prologue : loop.body).push_back(std::move(instruction));
     }
     for (NodeId id : group.sinks) {
-      const NodeId from = aliases_->root(graph_.inputs(id)[0]);
-      loop.sinks.push_back({made.at(from), stored(id, true), graph_.type(id).dtype, 0, id});
+      const NodeId from = graph_.inputs(id)[0];
+      const Operand input = plane_operand(from, made.at(aliases_->root(from)));
+      loop.sinks.push_back({input, stored(id, true), graph_.type(id).dtype, 0, id});
       nanoseconds += nanoseconds_per_element;
     }
     for (const auto* list : {&draft.reads, &draft.writes})
@@ -205,19 +215,35 @@ class PlanMaker {
   Instruction instruction_for(NodeId id, const std::unordered_map<NodeId, Operand>& made) {
     Instruction instruction;
     instruction.site = own_site(id);
-    instruction.kernel = graph_.op(id).tile[graph_.op(id).kernel_index(instruction.site)];
+    const OpDef& op = graph_.op(id);
+    const bool has_planes = aliases_->planes(id) > 0;
+    instruction.kernel = (has_planes ? op.coordinates : op.tile)[op.kernel_index(instruction.site)];
     instruction.node = id;
     if (instruction.kernel == nullptr)
       fail(ErrorKind::internal, "compile", "{} has no kernel for its dtype", graph_.label(id));
     const auto inputs = graph_.inputs(id);
-    const bool element_by_element = graph_.op(id).is(Traits::elementwise);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const bool by_element = has_planes ? has_plane_shape(id, k) : op.is(Traits::elementwise);
       const auto found = made.find(aliases_->root(inputs[k]));
       const bool inside = found != made.end() && reads_elementwise(graph_, *aliases_, id, k);
-      instruction.inputs.push_back(inside ? found->second : stored(inputs[k], element_by_element));
+      instruction.inputs.push_back(inside ? plane_operand(inputs[k], found->second)
+                                          : stored(inputs[k], by_element));
     }
     plan_->max_inputs = std::max(plan_->max_inputs, inputs.size());
     return instruction;
+  }
+
+  // Whether input k of an op with planes is read over the same range as it makes.
+  bool has_plane_shape(NodeId id, std::size_t k) const {
+    return k > 0 &&
+           graph_.type(graph_.inputs(id)[k]).shape == graph_.type(id).shape.without_front();
+  }
+  // The operand of the plane that `in` is, where `root` is that of its root. Temporaries are
+  // counted until their size is known.
+  Operand plane_operand(NodeId in, Operand root) const {
+    const std::int64_t plane = plane_of(graph_, *aliases_, in);
+    root.offset += root.slot == Operand::temporary ? plane : plane * graph_.type(in).bytes();
+    return root;
   }
 
   // Which temporary each value of a loop gets: reused when nobody reads the old value any more.
@@ -228,10 +254,9 @@ class PlanMaker {
       for (std::size_t at = 0; at < group.nodes.size(); ++at) {
         const NodeId id = group.nodes[at];
         widest_ = std::max(widest_, size(id));
-        for (NodeId in : maker.graph_.inputs(id)) last_[maker.aliases_->root(in)] = at;
+        for (NodeId in : maker.graph_.inputs(id)) last_[piece(in)] = at;
       }
-      for (NodeId id : group.sinks)
-        last_[maker.aliases_->root(maker.graph_.inputs(id)[0])] = group.nodes.size();
+      for (NodeId id : group.sinks) last_[piece(maker.graph_.inputs(id)[0])] = group.nodes.size();
     }
 
     // The place of the value made at position `at`; `made` has the places of the earlier ones.
@@ -243,6 +268,13 @@ class PlanMaker {
         return maker_.stored(id, true);
       }
       if (is_uniform(id)) return {Operand::temporary, 0, count_++};
+      // Planes stand together, and are not made in place.
+      if (const std::int64_t planes = maker_.aliases_->planes(id); planes > 0) {
+        const std::int64_t first = count_;
+        count_ += planes;
+        release(at, id, made, false);
+        return {Operand::temporary, 0, first};
+      }
       release(at, id, made, true);
       std::int64_t slot;
       if (free_.empty()) {
@@ -269,6 +301,8 @@ class PlanMaker {
         for (Instruction& instruction : *list) {
           for (Operand& input : instruction.inputs) place(input);
           place(instruction.output);
+          if (instruction.plane > 0 && instruction.output.slot == Operand::temporary)
+            instruction.plane = bytes / size(instruction.node);
         }
       for (Sink& sink : loop.sinks) place(sink.input);
       auto& most = maker_.plan_->temporary_bytes;
@@ -276,6 +310,11 @@ class PlanMaker {
     }
 
    private:
+    using Piece = std::pair<NodeId, std::int64_t>;  // a value and one of its planes
+
+    Piece piece(NodeId id) const {
+      return {maker_.aliases_->root(id), plane_of(maker_.graph_, *maker_.aliases_, id)};
+    }
     std::int64_t size(NodeId id) const {
       return static_cast<std::int64_t>(size_of(maker_.graph_.type(id).dtype));
     }
@@ -288,21 +327,22 @@ class PlanMaker {
     void release(std::size_t at, NodeId id, const std::unordered_map<NodeId, Operand>& made,
                  bool same_width) {
       for (NodeId in : maker_.graph_.inputs(id)) {
-        const NodeId root = maker_.aliases_->root(in);
+        const Piece read = piece(in);
+        const NodeId root = read.first;
         const auto found = made.find(root);
         if (found == made.end() || found->second.slot != Operand::temporary) continue;
-        if (last_[root] != at || is_uniform(root) || released_.contains(root)) continue;
+        if (last_[read] != at || is_uniform(root) || released_.contains(read)) continue;
         if (same_width && size(root) != size(id)) continue;
-        released_[root] = true;
-        free_.push_back(found->second.offset);
+        released_.insert(read);
+        free_.push_back(maker_.plane_operand(in, found->second).offset);
       }
     }
 
     const PlanMaker& maker_;
     const Group& group_;
     std::uint32_t index_;
-    std::unordered_map<NodeId, std::size_t> last_;
-    std::unordered_map<NodeId, bool> released_;
+    std::map<Piece, std::size_t> last_;
+    std::set<Piece> released_;
     std::vector<std::int64_t> free_;
     std::int64_t count_ = 0;
     std::int64_t widest_ = 1;

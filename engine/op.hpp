@@ -10,6 +10,9 @@
 //               Elementwise ops may leave it out: the output then has the type of the inputs
 //   apply       elementwise ops: one element, written without branches so that it vectorises; or
 //   tile        elementwise ops and generators: any range [begin, begin+n) of the output; or
+//   planes      (optional, with coordinates) ops that a loop can make, although their output is
+//               several planes, see OpDef
+//   coordinates any range [begin, begin+n) of all planes
 //   forward     other ops: the units [begin, end) of the output. How many units there are is a
 //               function of the types alone, so results never depend on the number of threads
 //   finish      (optional, with forward) runs once after all units
@@ -128,13 +131,15 @@ struct Call {
 };
 
 // What a tile kernel gets. For elementwise ops `inputs` already point to element `begin`; for
-// generators they point to the whole inputs. `output` always points to element `begin`.
+// generators they point to the whole inputs. `output` always points to element `begin`; where it
+// has planes, to that of the first one.
 struct Tile {
   const Site* site;
   const void* const* inputs;
   void* output;
   std::int64_t begin;
   std::int64_t n;
+  std::int64_t plane = 0;  // elements from one plane of the output to the next
 
   template <class T>
   const T* in(int i) const {
@@ -238,6 +243,11 @@ struct OpDef {
   std::optional<std::int64_t> (*alias)(const Site&);
   // All elements of the output are the same number (generators only): a loop makes it once.
   bool (*uniform)(const Site&);
+  // > 0: the output is this many planes along axis 0, and `coordinates` makes any range of all of
+  // them, from the same range of the inputs that have a plane's shape. The first input, and those
+  // of another shape, are read whole. 0: a loop cannot make it.
+  std::int64_t (*planes)(const Site&);
+  std::array<TileKernel, dtype_count> coordinates;
 
   Value (*gradient)(const Adjoint&, int input);
   std::string_view no_gradient;  // why there is none
@@ -321,6 +331,14 @@ constexpr TileKernel tile_kernel() {
   }
 }
 template <class Op, class T>
+constexpr TileKernel coordinates_kernel() {
+  if constexpr (requires { &Op::template coordinates<T>; }) {
+    return &Op::template coordinates<T>;
+  } else {
+    return nullptr;
+  }
+}
+template <class Op, class T>
 constexpr Kernel forward_kernel() {
   if constexpr (requires { &Op::template forward<T>; }) {
     return &Op::template forward<T>;
@@ -343,6 +361,7 @@ constexpr void add_kernels(OpDef& row) {
   constexpr auto i = static_cast<std::size_t>(dtype_of<T>);
   row.tile[i] = tile_kernel<Op, T>();
   row.forward[i] = forward_kernel<Op, T>();
+  row.coordinates[i] = coordinates_kernel<Op, T>();
   row.finish[i] = finish_kernel<Op, T>();
 }
 
@@ -384,12 +403,14 @@ constexpr OpDef define(std::string_view name) {
   row.scratch = [](const Site&) -> std::int64_t { return 0; };
   row.alias = [](const Site&) -> std::optional<std::int64_t> { return std::nullopt; };
   row.uniform = [](const Site&) { return false; };
+  row.planes = [](const Site&) -> std::int64_t { return 0; };
   row.flops = &detail::flops_elementwise;
   if constexpr (requires { &Op::units; }) row.units = &Op::units;
   if constexpr (requires { &Op::scratch; }) row.scratch = &Op::scratch;
   if constexpr (requires { &Op::flops; }) row.flops = &Op::flops;
   if constexpr (requires { &Op::alias; }) row.alias = &Op::alias;
   if constexpr (requires { &Op::uniform; }) row.uniform = &Op::uniform;
+  if constexpr (requires { &Op::planes; }) row.planes = &Op::planes;
 
   constexpr bool composed = requires { &Op::compose; };
   if constexpr (composed) row.compose = &Op::compose;

@@ -85,7 +85,8 @@ class PartRunner {
     const void** inputs = count <= stack_inputs ? local.data() : wide_inputs_;
     for (std::size_t i = 0; i < count; ++i) inputs[i] = address(instruction.inputs[i], begin);
     node_ = instruction.node;
-    instruction.kernel({&instruction.site, inputs, address(instruction.output, begin), begin, n});
+    instruction.kernel({&instruction.site, inputs, address(instruction.output, begin), begin, n,
+                        instruction.plane});
   }
 
   void run_loop(const Loop& loop, const PlanStep& step, std::uint32_t part) {

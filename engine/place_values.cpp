@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/arena.hpp"
 #include "engine/planner.hpp"
@@ -74,6 +75,7 @@ class Placement {
     const PlanStep& step = plan_.steps[at];
     // Loops that read very many values are small graphs, which are not worth the search.
     if (step.kind != PlanStep::Kind::loop || draft(at).reads.size() > 64) return id;
+    if (has_planes_.contains(id)) return id;
     for (NodeId candidate : draft(at).reads) {
       if (plan_.graph.op(candidate).is(Traits::source) || gone_[candidate]) continue;
       const Slot& slot = plan_.slots[slot_of_[candidate]];
@@ -102,6 +104,7 @@ class Placement {
   void index(const Loop& loop) {
     uses_.clear();
     made_at_.clear();
+    has_planes_.clear();
     std::size_t at = 0;
     for (const auto* list : {&loop.prologue, &loop.body})
       for (const Instruction& instruction : *list) {
@@ -112,6 +115,7 @@ class Placement {
           use->second.last_read = at;
         }
         made_at_[instruction.node] = at++;
+        if (instruction.plane > 0) has_planes_.insert(instruction.node);
       }
     for (const Sink& sink : loop.sinks) uses_[sink.input.slot].plain = false;
   }
@@ -136,6 +140,7 @@ class Placement {
   // Of the loop whose memory is being taken.
   std::unordered_map<std::uint32_t, Use> uses_;
   std::unordered_map<NodeId, std::size_t> made_at_;
+  std::unordered_set<NodeId> has_planes_;
 };
 
 }  // namespace

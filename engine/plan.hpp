@@ -48,6 +48,7 @@ struct alignas(64) Instruction {
   NodeId node = 0;
   Operand output;
   boost::container::small_vector<Operand, 3> inputs;
+  std::int64_t plane = 0;  // elements from one plane of the output to the next
   Site site;
 };
 

@@ -71,6 +71,40 @@ struct CoordinateNetOp {
                            });
     }
   }
+  // What a loop can make: the hot case, whose scratch fits on the stack.
+  static constexpr std::int64_t widest = 64;
+  static std::int64_t planes(const Site& site) {
+    const auto& attrs = site.attrs<Attrs>();
+    const bool hot = attrs.hidden.size() == 1 && attrs.activation == "relu";
+    if (!hot || attrs.hidden[0] > widest || attrs.axis != 0) return 0;
+    return static_cast<std::int64_t>(1 + attrs.wrt.size());
+  }
+  template <class T>
+  static void coordinates(const Tile& t) {
+    const net::Layout net = layout(*t.site);
+    const std::span<const Type> x = t.site->in.subspan(1);
+    const CoordinateRuns runs(without_axis(t.site->out.shape, 0), 0,
+                              1 + static_cast<std::size_t>(net.wrt_count), x);
+    const T* weights = t.in<T>(0);
+    alignas(64) T scratch[widest * net::prepared_width];
+    alignas(64) T made[1 + net::max_inputs][CoordinateStretch<T>::longest];
+    visit_coordinates<T>(
+        runs, t.inputs + 1, x.size(), t.begin, t.begin + t.n,
+        [&](const CoordinateStretch<T>& stretch) {
+          if (stretch.fresh) net::prepare(net, weights, stretch.in, scratch);
+          T* y[1 + net::max_inputs];
+          T* to = t.out<T>() + stretch.at - t.begin;
+          for (int m = 0; m <= net.wrt_count; ++m)
+            y[m] = stretch.direct ? to + m * t.plane : made[m];
+          const std::int64_t n = stretch.direct ? stretch.n : stretch.padded();
+          net::forward<T>(net, weights, stretch.in, y, n, scratch);
+          if (stretch.direct) return;
+          for (int m = 0; m <= net.wrt_count; ++m)
+            std::copy_n(made[m], stretch.n, to + m * t.plane);
+        },
+        t.begin);
+  }
+
   template <class T>
   static void compute(const net::Layout& net, const T* weights, const CoordinateRuns& runs,
                       const CoordinateStretch<T>& stretch, T* scratch, T* out) {

@@ -136,14 +136,15 @@ struct CoordinateStretch {
   bool fresh = false;  // the constant inputs are not those of the stretch before
 };
 
-// Cuts the coordinates [from, to) into stretches; x are the inputs' memory.
+// Cuts the coordinates [from, to) into stretches; x are the inputs' memory, from coordinate
+// `origin` on where they are flat.
 template <class T, class Visit>
 void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::size_t inputs,
-                       std::int64_t from, std::int64_t to, Visit&& visit) {
+                       std::int64_t from, std::int64_t to, Visit&& visit, std::int64_t origin = 0) {
   constexpr std::int64_t most = CoordinateStretch<T>::longest;
   alignas(64) T copied[net::max_inputs][most];
   const auto at_input = [&](std::size_t i, std::int64_t at) {
-    return static_cast<const T*>(x[i]) + runs.offset(i, at);
+    return static_cast<const T*>(x[i]) + (runs.flat(i) ? at - origin : runs.offset(i, at));
   };
   CoordinateStretch<T> stretch;
   net::Inputs<T>& in = stretch.in;
@@ -158,10 +159,10 @@ void visit_coordinates(const CoordinateRuns& runs, const void* const* x, std::si
       const auto i = static_cast<std::size_t>(in.index[v]);
       const T* whole = static_cast<const T*>(x[i]);
       if (rest == 0 && runs.flat(i)) {
-        in.x[v] = whole + at;
+        in.x[v] = whole + at - origin;
         continue;
       }
-      runs.copy(i, whole, at, n, copied[v]);
+      runs.copy(i, whole, runs.flat(i) ? at - origin : at, n, copied[v]);
       std::fill_n(copied[v] + n, rest, T(0));
       in.x[v] = copied[v];
     }

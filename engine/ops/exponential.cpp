@@ -9,7 +9,7 @@ namespace whorl {
 
 namespace {
 
-struct Exp : FloatUnary {
+struct Exp : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::exp(x);
@@ -17,7 +17,7 @@ struct Exp : FloatUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy * a.y; }
 };
 
-struct Expm1 : FloatUnary {
+struct Expm1 : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::expm1(x);
@@ -25,7 +25,7 @@ struct Expm1 : FloatUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy * (a.y + 1.0); }
 };
 
-struct Log : PositiveUnary {
+struct Log : Dear<PositiveUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::log(x);
@@ -33,7 +33,7 @@ struct Log : PositiveUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy / a.x(); }
 };
 
-struct Log1p : FloatUnary {
+struct Log1p : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::log1p(x);
@@ -42,7 +42,7 @@ struct Log1p : FloatUnary {
   static std::vector<Sample> samples() { return {{{{{2, 3}, -0.5, 3}}}, {{{{}, -0.5, 3}}}}; }
 };
 
-struct Tanh : FloatUnary {
+struct Tanh : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::tanh(x);
@@ -50,7 +50,7 @@ struct Tanh : FloatUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy * (1.0 - square(a.y)); }
 };
 
-struct Sigmoid : FloatUnary {
+struct Sigmoid : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::sigmoid(x);
@@ -58,7 +58,7 @@ struct Sigmoid : FloatUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy * (a.y * (1.0 - a.y)); }
 };
 
-struct Softplus : FloatUnary {
+struct Softplus : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::softplus(x);

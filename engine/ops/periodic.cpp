@@ -9,7 +9,7 @@ namespace whorl {
 
 namespace {
 
-struct Sin : FloatUnary {
+struct Sin : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::sin(x);
@@ -17,7 +17,7 @@ struct Sin : FloatUnary {
   static Value gradient(const Adjoint& a, int) { return a.dy * cos(a.x()); }
 };
 
-struct Cos : FloatUnary {
+struct Cos : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return vmath::cos(x);
@@ -26,7 +26,7 @@ struct Cos : FloatUnary {
 };
 
 // erf'(x) = 2/sqrt(pi) exp(-x^2).
-struct Erf : FloatUnary {
+struct Erf : Dear<FloatUnary> {
   template <class T>
   static T apply(T x) {
     return std::erf(x);

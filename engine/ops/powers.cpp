@@ -37,6 +37,7 @@ struct Pow {
   static constexpr std::array<std::string_view, 2> inputs{"a", "b"};
   static constexpr Traits traits = Traits::elementwise;
   static constexpr DTypeSet dtypes = floats;
+  static double flops(const Site& site) { return 40.0 * static_cast<double>(site.out.elements()); }
   template <class T>
   static T apply(T a, T b) {
     return std::pow(a, b);

@@ -8,8 +8,10 @@
 #include "autodiff/numeric.hpp"
 #include "autodiff/tape.hpp"
 #include "engine/evaluate.hpp"
+#include "engine/executor.hpp"
 #include "engine/floating_point.hpp"
 #include "engine/ops.hpp"
+#include "engine/plan.hpp"
 
 using namespace whorl;
 
@@ -371,6 +373,48 @@ BOOST_AUTO_TEST_CASE(the_builder_aligns_ranks_at_the_last_axis) {
   BOOST_TEST(coordinate_net_weights(2, {4, 3}) == 31);
   const Value y = coordinate_net({u, p, g}, w, {{5}, "tanh", {1}});
   BOOST_TEST(to_string(y.type()) == "f32[2,4,6]");
+}
+
+// Rows that are longer and shorter than a block, coordinates that are no multiple of one, an input
+// for each row, for each column and for all, a plane that nobody reads, a network that reads a
+// network, and one that is wanted whole.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_loop_makes_networks_and_what_reads_them, T, Floats) {
+  const DType dtype = dtype_of<T>;
+  for (const Shape& shape : {Shape{3, 700}, Shape{40, 20}, Shape{2, 17001}, Shape{5}, Shape{71}})
+    for (bool whole : {false, true}) {
+      Graph graph;
+      const int rank = shape.rank();
+      const Shape rows = rank == 2 ? Shape{shape[0], 1} : Shape{1};
+      const Shape columns = rank == 2 ? Shape{1, shape[1]} : shape;
+      const Value p = input(graph, "p", {dtype, shape}), u = input(graph, "u", {dtype, rows});
+      const Value c = input(graph, "c", {dtype, columns});
+      // As many weights as the last shape has coordinates.
+      const Value w = input(graph, "w", {dtype, {coordinate_net_weights(3, {14})}});
+      const auto part = [&](Value net, std::int64_t m) {
+        return reshape(slice(net, 0, m, m + 1), shape);
+      };
+      const Value first = coordinate_net({u, p, c}, w, {{14}, "relu", {0, 1, 2}});
+      const Value q = p - 0.1 * part(first, 0) * p + sin(part(first, 3));
+      const Value second = coordinate_net({u, q, part(first, 1)}, w, {{14}, "relu", {1}});
+      graph.add_output("q", (q + part(second, 1)).id);
+      graph.add_output("sums", sum(part(second, 0), {-1}).id);
+      if (whole) graph.add_output("first", first.id);
+
+      Feeds feeds;
+      std::mt19937_64 random(4);
+      for (NodeId id : graph.input_nodes())
+        feeds.emplace(std::string(graph.name(id)), uniform_tensor<T>(graph.type(id).shape, random));
+      const auto want = evaluate(graph, feeds);
+      for (int threads : {1, 3}) {
+        Executor executor(compile(graph), {.threads = threads});
+        if (!whole) BOOST_TEST(executor.plan().loops.size() == 1u);
+        BOOST_TEST(executor.plan().singles.empty());
+        for (const auto& [name, tensor] : feeds) executor.bind(name, tensor);
+        executor.run();
+        for (const auto& [name, tensor] : want)
+          BOOST_TEST(executor.output(name).same_bits(tensor), name << " " << to_string(shape));
+      }
+    }
 }
 
 // Batched and looped, with weights that are shared and weights of every chain's own.

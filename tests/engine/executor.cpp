@@ -314,6 +314,64 @@ BOOST_AUTO_TEST_CASE(planning_a_long_loop_takes_linear_time) {
   BOOST_TEST(compile(graph)->loops.size() <= 2u);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_told_of_a_loop_is_summed_on_its_way) {
+  // A step as samplers have it: q could be made before the product that g needs, and the mean of
+  // p^2 before everything.
+  Graph graph;
+  const Shape shape{3, 3000};
+  const Value p = input(graph, "p", {DType::f32, shape}), x = input(graph, "x", p.type());
+  const Value w = input(graph, "w", {DType::f32, {3, 3}});
+  const Value u = sum(square(x), {1}, true);
+  const Value q = clamp(sin(p * u), -0.5, 0.5), inside = cast(equal(q, sin(p * u)), DType::f32);
+  const Value g = matmul(w, exp(x) / u);
+  graph.add_output("mean_q", mean(q, {1}).id);
+  graph.add_output("inside", mean(inside, {1}).id);
+  graph.add_output("p2", mean(square(p), {1}).id);
+  const Value next = p - 0.1 * q * g;
+  graph.add_output("p", next.id);
+  graph.add_output("x", (x + next * q).id);
+  graph.add_output("xg", mean(x * g, {1}).id);
+
+  const auto plan = compile(graph);
+  std::size_t long_loops = 0;
+  for (const Loop& loop : plan->loops) long_loops += loop.elements == shape.elements();
+  BOOST_TEST(long_loops == 3u);  // u, what the product reads, all the others
+  const Feeds feeds{{"p", ramp({DType::f32, shape}, -1, 2)},
+                    {"x", ramp({DType::f32, shape}, 0.1, 1)},
+                    {"w", ramp({DType::f32, {3, 3}}, -1, 1)}};
+  const auto expected = evaluate(graph, feeds);
+  for (int threads : {1, 2}) {
+    Executor executor(plan, {.threads = threads});
+    for (const auto& [name, tensor] : feeds) executor.bind(name, tensor);
+    executor.run();
+    for (const auto& [name, tensor] : expected)
+      BOOST_TEST(executor.output(name).same_bits(tensor), name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_makes_again_what_is_cheap) {
+  // A forward and a backward loop with a product between them: of the forward loop only the dear
+  // exp is brought over, and neither what is made of it nor the output of the loop.
+  Graph graph;
+  const Shape shape{3, 3000};
+  const Value x = input(graph, "x", {DType::f32, shape});
+  const Value w = input(graph, "w", {DType::f32, {3, 3}});
+  const Value e = exp(x), inside = less_equal(e, fill_like(e, 1.5));
+  const Value half = 0.5 * clamp(e, 0.8, 1.5), y = half * half + e;
+  const Value back = matmul(w, y);
+  graph.add_output("back", (select(inside, back * half, back) + e).id);
+  const auto plan = compile(graph);
+  std::int64_t written = 0;
+  for (const Slot& slot : plan->slots) written += slot.kind == Slot::Kind::arena;
+  BOOST_TEST(written == 3);  // e, y and the product
+  const Feeds feeds{{"x", ramp({DType::f32, shape}, -1, 1)},
+                    {"w", ramp({DType::f32, {3, 3}}, -1, 1)}};
+  Executor executor(plan, {.threads = 2});
+  for (const auto& [name, tensor] : feeds) executor.bind(name, tensor);
+  executor.run();
+  BOOST_TEST(executor.output("back").same_bits(evaluate(graph, feeds).at("back")));
+}
+
 BOOST_AUTO_TEST_CASE(many_threads_share_one_plan) {
   const Graph graph = mixed_graph(20, 3345, DType::f32);
   const auto plan = compile(graph);
