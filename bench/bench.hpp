@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace whorl::bench {
 
@@ -39,6 +42,22 @@ std::pair<double, double> best_of_both(int count, F&& f, G&& g) {
     g();
     best.first = std::min(best.first, middle - start);
     best.second = std::min(best.second, seconds_now() - middle);
+  }
+  return best;
+}
+
+// The shortest time of each step of a plan in `count` runs of an executor that profiles, in
+// seconds: what a mean would tell of a shared machine is how busy the others are.
+template <class Profiled>
+std::vector<double> best_profile(int count, Profiled& executor) {
+  std::vector<double> before(executor.plan().steps.size(), 0.0), best(before.size(), 1e300);
+  for (int i = 0; i < count; ++i) {
+    executor.run();
+    const auto profile = executor.profile();
+    for (std::size_t at = 0; at < best.size(); ++at) {
+      best[at] = std::min(best[at], profile[at].seconds - before[at]);
+      before[at] = profile[at].seconds;
+    }
   }
   return best;
 }

@@ -3,17 +3,15 @@
 //
 //   bench_toy [REFERENCE...]
 //
-// Each REFERENCE is a program that prints lines of JSON with "case", "threads" and "ms_per_step"
-// for the same cases; it is run in between, and the ratio is printed.
+// Each REFERENCE is a program for the same cases, see references.hpp; the ratio is printed.
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "bench/bench.hpp"
+#include "bench/references.hpp"
 #include "engine/executor.hpp"
 #include "engine/ops.hpp"
 #include "losses/kl.hpp"
@@ -109,44 +107,16 @@ double training(int threads) {
   return 1e3 * seconds / 100;
 }
 
-// What REFERENCE programs print, by "case/threads".
-std::map<std::string, double> run_reference(const char* command) {
-  std::map<std::string, double> found;
-  FILE* pipe = ::popen(command, "r");
-  if (pipe == nullptr) return found;
-  std::array<char, 4096> line;
-  while (std::fgets(line.data(), static_cast<int>(line.size()), pipe) != nullptr) {
-    const std::string text(line.data());
-    const auto field = [&](const std::string& key) {
-      const auto at = text.find("\"" + key + "\": ");
-      return at == std::string::npos ? std::string() : text.substr(at + key.size() + 4);
-    };
-    const std::string name = field("case"), threads = field("threads"), time = field("ms_per_step");
-    if (name.size() < 2 || threads.empty() || time.empty()) continue;
-    found[name.substr(1, name.find('"', 1) - 1) + "/" + threads.substr(0, threads.find(','))] =
-        std::stod(time);
-  }
-  ::pclose(pipe);
-  return found;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::map<std::string, double> reference;
-  for (int i = 1; i < argc; ++i) reference.merge(run_reference(argv[i]));
+  const std::map<std::string, double> references = bench::run_references(argc, argv);
   for (int threads : {1, 2}) {
-    const std::vector<std::pair<std::string, double>> cases{
-        {"C2/toy-sample/sghmc", sampling(sghmc_dynamics(1), threads)},
-        {"C2/toy-sample/nnsghmc", sampling(learned_dynamics(networks()), threads)},
-        {"C1/toy-train", training(threads)}};
-    for (const auto& [name, time] : cases) {
-      const auto by_hand = reference.find(fmt::format("{}/{}", name, threads));
-      fmt::print("{:<24} {} thread{} {:>9.4f} ms a step", name, threads, threads == 1 ? " " : "s",
-                 time);
-      if (by_hand != reference.end())
-        fmt::print("   reference {:>9.4f}   ratio {:.2f}", by_hand->second, time / by_hand->second);
-      fmt::print("\n");
-    }
+    const auto report = [&](const std::string& name, double time) {
+      bench::report_case(name, threads, time, references);
+    };
+    report("C2/toy-sample/sghmc", sampling(sghmc_dynamics(1), threads));
+    report("C2/toy-sample/nnsghmc", sampling(learned_dynamics(networks()), threads));
+    report("C1/toy-train", training(threads));
   }
 }
