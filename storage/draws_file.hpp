@@ -111,6 +111,9 @@ class DrawsReader {
   std::vector<double> read(std::size_t parameter, std::int64_t first, std::int64_t count) const;
   // All elements of a parameter in one chain, [draws(), elements].
   std::vector<double> read_chain(std::size_t parameter, std::int64_t chain) const;
+  // One draw of all chains into `states` [chains, n] of f32 or f64: what DrawsWriter::put was
+  // given. Columns of parameters that were not kept stay as they are.
+  void read_draw(std::int64_t draw, Tensor& states) const;
   // [chains, draws()]
   std::vector<double> read_statistic(std::size_t statistic) const;
 

@@ -178,6 +178,46 @@ std::vector<double> DrawsReader::read_chain(std::size_t parameter, std::int64_t 
                                     : impl_->read_chain<double>(region, row, chain);
 }
 
+void DrawsReader::read_draw(std::int64_t draw, Tensor& states) const {
+  const DrawsLayout& layout = impl_->trailer.layout;
+  if (draw < 0 || draw >= draws())
+    fail(ErrorKind::usage, "draws", "{}: draw {} does not exist: there are {}", impl_->file.path(),
+         draw, draws());
+  const std::int64_t n = states.shape().rank() == 2 ? states.shape()[1] : 0;
+  for (const DrawsVariable& parameter : layout.parameters)
+    if (states.shape().rank() != 2 || states.shape()[0] != layout.chains ||
+        parameter.offset + parameter.shape.elements() > n || !is_float(states.dtype()))
+      fail(ErrorKind::usage, "draws", "{}: a draw of {} chains does not fit {}", impl_->file.path(),
+           layout.chains, to_string(states.type()));
+  std::vector<std::byte> bytes;
+  const auto copy = [&](auto stored, auto wanted) {
+    using Stored = decltype(stored);
+    using Wanted = decltype(wanted);
+    for (std::size_t p = 0; p < layout.parameters.size(); ++p) {
+      const std::int64_t row = layout.parameters[p].shape.elements();
+      bytes.resize(static_cast<std::size_t>(row) * sizeof(Stored));
+      for (std::int64_t chain = 0; chain < layout.chains; ++chain) {
+        const std::int64_t place = (chain * layout.draws + draw) * row;
+        impl_->file.read(impl_->trailer.places.parameters[p].offset +
+                             place * static_cast<std::int64_t>(sizeof(Stored)),
+                         bytes);
+        Wanted* const out = states.data<Wanted>() + chain * n + layout.parameters[p].offset;
+        for (std::int64_t i = 0; i < row; ++i) {
+          Stored number;
+          std::memcpy(&number, bytes.data() + static_cast<std::size_t>(i) * sizeof number,
+                      sizeof number);
+          out[i] = static_cast<Wanted>(number);
+        }
+      }
+    }
+  };
+  const bool short_states = states.dtype() == DType::f32;
+  if (layout.dtype == DType::f32)
+    short_states ? copy(float{}, float{}) : copy(float{}, double{});
+  else
+    short_states ? copy(double{}, float{}) : copy(double{}, double{});
+}
+
 std::vector<double> DrawsReader::read_statistic(std::size_t statistic) const {
   const DrawsTrailer& trailer = impl_->trailer;
   if (statistic >= trailer.layout.statistics.size())

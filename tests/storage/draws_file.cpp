@@ -210,6 +210,72 @@ BOOST_AUTO_TEST_CASE(floats_and_doubles_become_what_the_file_has) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(one_draw_of_all_chains_comes_back_as_it_was_put) {
+  const auto check = [&]<class Stored, class Wanted>(Stored, Wanted) {
+    const DrawsLayout layout = small_layout(3, dtype_of<Stored>);
+    create_draws(scratch / "d.nc", layout);
+    DrawsWriter writer(scratch / "d.nc", layout);
+    std::vector<Tensor> put;
+    for (std::int64_t draw = 0; draw < 3; ++draw) {
+      put.push_back(state<double>(layout, draw));
+      put.back().data<double>()[8] = 1 / (3.0 + static_cast<double>(draw));
+      writer.put(draw, step_of(draw), put.back());
+    }
+    writer.flush();
+    const DrawsReader reader(scratch / "d.nc");
+    for (std::int64_t draw : {2, 0, 1}) {
+      Tensor found({dtype_of<Wanted>, {3, columns}});
+      reader.read_draw(draw, found);
+      for (std::int64_t chain = 0; chain < 3; ++chain)
+        for (std::int64_t column = 0; column < columns; ++column) {
+          const double value = put[static_cast<std::size_t>(draw)].at(chain * columns + column);
+          // Columns 0 and 7 belong to no parameter.
+          const auto wanted = column == 0 || column == 7
+                                  ? Wanted{0}
+                                  : static_cast<Wanted>(static_cast<Stored>(value));
+          BOOST_TEST(found.data<Wanted>()[chain * columns + column] == wanted);
+        }
+    }
+  };
+  check(float{}, float{});
+  check(float{}, double{});
+  check(double{}, float{});
+  check(double{}, double{});
+}
+
+BOOST_AUTO_TEST_CASE(a_draw_leaves_alone_what_was_not_kept) {
+  DrawsLayout layout = small_layout();
+  layout.parameters = {layout.parameters[3], layout.parameters[1]};  // v and b
+  make("d.nc", layout, 4);
+  const DrawsReader reader(scratch / "d.nc", 3);
+  Tensor found({DType::f32, {3, columns + 2}});  // a state may have more than the file knows of
+  std::fill_n(found.data<float>(), found.elements(), -7.0f);
+  reader.read_draw(2, found);
+  for (std::int64_t chain = 0; chain < 3; ++chain)
+    for (std::int64_t column = 0; column < columns + 2; ++column)
+      BOOST_TEST(found.at(chain * (columns + 2) + column) ==
+                 (column >= 8 && column < 12 ? number(2, chain, column) : -7));
+  BOOST_TEST(error_of([&] { reader.read_draw(3, found); }) ==
+             "[draws] d.nc: draw 3 does not exist: there are 3 (2)");
+  BOOST_TEST(error_of([&] { reader.read_draw(-1, found); }) ==
+             "[draws] d.nc: draw -1 does not exist: there are 3 (2)");
+  const auto error = [&](const Type& type) {
+    Tensor states(type);
+    return error_of([&] { reader.read_draw(0, states); });
+  };
+  BOOST_TEST(error({DType::f32, {3, 12}}) == "no error");
+  BOOST_TEST(error({DType::f32, {3, 11}}) ==
+             "[draws] d.nc: a draw of 3 chains does not fit f32[3,11] (2)");
+  BOOST_TEST(error({DType::f64, {2, 12}}) ==
+             "[draws] d.nc: a draw of 3 chains does not fit f64[2,12] (2)");
+  BOOST_TEST(error({DType::i32, {3, 12}}) ==
+             "[draws] d.nc: a draw of 3 chains does not fit i32[3,12] (2)");
+  BOOST_TEST(error({DType::f32, {36}}) ==
+             "[draws] d.nc: a draw of 3 chains does not fit f32[36] (2)");
+  BOOST_TEST(error({DType::f32, {1, 3, 12}}) ==
+             "[draws] d.nc: a draw of 3 chains does not fit f32[1,3,12] (2)");
+}
+
 BOOST_AUTO_TEST_CASE(one_state_among_several_can_be_put) {
   const DrawsLayout layout = small_layout(2);
   Tensor states({DType::f32, {4, 3, columns}});
