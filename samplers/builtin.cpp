@@ -54,6 +54,10 @@ std::span<const Setting> builtin_settings() {
        "T: the chain draws from exp(-U/T); 0 injects no noise (not hmc)",
        {"sgld", "psgld", "sghmc", "sgnht", "hmc"}},
       {"friction", "1", "D of the momentum: how fast it forgets", {"sghmc", "sgnht"}},
+      {"friction_times_step_size",
+       "none",
+       "a: the friction is a over the first step size",
+       {"sghmc", "sgnht"}},
       {"noise_estimate",
        "0",
        "variance of the gradient's noise, taken off the injected noise",
@@ -72,6 +76,7 @@ std::span<const Setting> builtin_settings() {
        "added to the root of the mean square gradient",
        {"psgld", "adam"}},
       {"data_size", "1", "N: the gradient is divided by it before it is squared", {"psgld"}},
+      {"moments", "energy", "of which gradient: of the energy or of the likelihood", {"psgld"}},
       {"leapfrog_steps", "10", "leapfrog steps between two Metropolis tests", {"hmc"}},
       {"jitter", "0.2", "the step size is drawn from eta (1 +- jitter)", {"hmc"}},
       {"beta1", "0.9", "how much of the mean gradient is kept in a step", {"adam"}},
@@ -95,9 +100,9 @@ Step builtin_step(std::string_view sampler, const Energy& energy, const BuiltinS
                   const GradientSource& gradient) {
   check_name(sampler);
   if (sampler == "psgld")
-    return psgld_step(
-        energy, {settings.decay, settings.epsilon.value_or(PsgldOptions{}.epsilon),
-                 settings.data_size, settings.temperature, settings.noise_estimate, gradient});
+    return psgld_step(energy, {settings.decay, settings.epsilon.value_or(PsgldOptions{}.epsilon),
+                               settings.data_size, settings.temperature, settings.noise_estimate,
+                               gradient, settings.moments == Moments::likelihood});
   if (sampler == "hmc") {
     if (gradient.minibatch.rows > 0 || gradient.injected_noise > 0)
       fail(ErrorKind::usage, "sampler",

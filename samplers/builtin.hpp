@@ -15,17 +15,21 @@
 namespace whorl {
 
 enum class Thermostat { chain, coordinate };
+// Whose gradient PSGLD measures.
+enum class Moments { energy, likelihood };
 
 // See builtin_settings() for what each of them means.
 struct BuiltinSettings {
   double temperature = 1;
   double friction = 1;
+  std::optional<double> friction_times_step_size = {};  // whoever knows eta makes it the friction
   double noise_estimate = 0;
   Integrator integrator = Integrator::semi_implicit;
   Thermostat thermostat = Thermostat::chain;
   double decay = 0.99;
   std::optional<double> epsilon = {};  // the sampler's own
   double data_size = 1;
+  Moments moments = Moments::energy;
   std::int64_t leapfrog_steps = 10;
   double jitter = 0.2;
   double beta1 = 0.9, beta2 = 0.999;

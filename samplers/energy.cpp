@@ -3,15 +3,23 @@
 #include <algorithm>
 
 #include "engine/ops.hpp"
+#include "engine/passes.hpp"
 #include "engine/role.hpp"
 
 namespace whorl {
 
 namespace {
 
-// "U", or "prior" and "likelihood".
+// Those that make the energy: "U", or "prior" and "likelihood".
+std::vector<Graph::Output> energy_outputs(const Graph& graph) {
+  std::vector<Graph::Output> outputs;
+  for (const Graph::Output& output : graph.outputs())
+    if (output.name != logits_output) outputs.push_back(output);
+  return outputs;
+}
+
 void check_outputs(const Graph& graph, double likelihood_scale) {
-  const auto& outputs = graph.outputs();
+  const std::vector<Graph::Output> outputs = energy_outputs(graph);
   for (const Graph::Output& output : outputs)
     if (graph.type(output.node).shape.rank() != 0 || !is_float(graph.type(output.node).dtype))
       graph_error("energy", "output '{}' is {}; an energy is a scalar", output.name,
@@ -65,8 +73,8 @@ std::vector<std::string> Energy::data() const {
   return names;
 }
 
-Value Energy::operator()(Value theta, const std::map<std::string, Value, std::less<>>& data,
-                         std::string_view prefix) const {
+std::map<std::string, Value, std::less<>> Energy::inputs_of(
+    Value theta, const std::map<std::string, Value, std::less<>>& data) const {
   std::map<std::string, Value, std::less<>> inputs = data;
   for (const Parameter& parameter : parameters_) {
     const Value part =
@@ -75,11 +83,31 @@ Value Energy::operator()(Value theta, const std::map<std::string, Value, std::le
             : slice(theta, 0, parameter.offset, parameter.offset + parameter.shape.elements());
     inputs[parameter.name] = reshape(part, parameter.shape);
   }
-  const auto outputs = append_graph(*theta.graph, graph_, inputs, prefix);
-  if (outputs.size() == 1) return outputs.begin()->second;
-  const Value likelihood = outputs.at("likelihood");
-  return outputs.at("prior") +
-         (likelihood_scale_ == 1 ? likelihood : likelihood * likelihood_scale_);
+  return inputs;
+}
+
+Energy::Parts Energy::parts(Value theta, const std::map<std::string, Value, std::less<>>& data,
+                            std::string_view prefix) const {
+  const auto outputs = append_graph(*theta.graph, graph_, inputs_of(theta, data), prefix);
+  const auto likelihood = outputs.find("likelihood");
+  const auto prior = outputs.find("prior");
+  if (likelihood == outputs.end() || prior == outputs.end())
+    return {outputs.at(energy_outputs(graph_)[0].name), {}};
+  const Value scaled =
+      likelihood_scale_ == 1 ? likelihood->second : likelihood->second * likelihood_scale_;
+  return {prior->second + scaled, prior->second};
+}
+
+Graph Energy::prediction() const {
+  Graph graph;
+  const Value theta = input(graph, "theta", {dtype_, {size_}}, "parameter");
+  const auto outputs = append_graph(graph, graph_, inputs_of(theta, {}));
+  const auto logits = outputs.find(logits_output);
+  if (logits == outputs.end())
+    fail(ErrorKind::usage, "predict",
+         "the energy has no output 'logits', from which predictions are made");
+  graph.add_output(logits_output, logits->second.id);
+  return remove_dead(graph);
 }
 
 }  // namespace whorl

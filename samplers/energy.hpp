@@ -6,8 +6,10 @@
 //
 //   U(theta) = prior(theta) + (N / M) likelihood(theta, M rows),
 //
-// an unbiased estimate of the energy of all N rows. All samplers see one vector theta[n] instead of
-// the parameters; a parameter is a slice of it, row by row, in the order of the graph's inputs.
+// an unbiased estimate of the energy of all N rows. A classifier may have a third output, `logits`,
+// from which predictions are made; sampling does not look at it. All samplers see one vector
+// theta[n] instead of the parameters; a parameter is a slice of it, row by row, in the order of the
+// graph's inputs.
 // Thread safety: immutable.
 #pragma once
 
@@ -18,6 +20,9 @@
 #include "engine/graph.hpp"
 
 namespace whorl {
+
+// The name of the output that predictions are made from.
+inline constexpr std::string_view logits_output = "logits";
 
 // A parameter of the energy and its place in the flat vector.
 struct Parameter {
@@ -40,12 +45,29 @@ class Energy {
   // The inputs that are not parameters.
   std::vector<std::string> data() const;
 
+  // What a graph says of a position.
+  struct Parts {
+    Value energy;  // U, a scalar
+    Value prior;   // -log p(theta) alone; empty where the graph has a single output
+  };
   // Appends U(theta) to theta's graph. Data that are not given become inputs of that graph, and
   // named nodes keep their names behind `prefix`.
+  Parts parts(Value theta, const std::map<std::string, Value, std::less<>>& data = {},
+              std::string_view prefix = "energy/") const;
   Value operator()(Value theta, const std::map<std::string, Value, std::less<>>& data = {},
-                   std::string_view prefix = "energy/") const;
+                   std::string_view prefix = "energy/") const {
+    return parts(theta, data, prefix).energy;
+  }
+
+  // The logits as a graph of theta [n] and data, with the single output `logits`. Throws a usage
+  // Error when the energy's graph has none.
+  Graph prediction() const;
 
  private:
+  // The graph's inputs, with the parameters taken out of theta.
+  std::map<std::string, Value, std::less<>> inputs_of(
+      Value theta, const std::map<std::string, Value, std::less<>>& data) const;
+
   Graph graph_;
   DType dtype_ = DType::f32;
   std::int64_t size_ = 0;

@@ -27,6 +27,13 @@ class FiniteDifferences {
         alpha_(alpha_of(sampler, first_step_size)),
         exact_(complete_recipe(learned_dynamics(sampler, task, first_step_size))),
         step_(energy, options.gradient) {
+    const auto weighed = [&](bool wanted, Value all, Value prior) {
+      return wanted ? weigh_prior(sampler, step_.size(), all, prior) : all;
+    };
+    const bool mean = sampler.energy_input == EnergyInput::mean_log_joint;
+    energy_ = weighed(mean, step_.energy(), step_.prior());
+    energy_gradient_ = weighed(mean, step_.gradient(), step_.prior_gradient());
+    seen_gradient_ = weighed(sampler.mean_gradient, step_.gradient(), step_.prior_gradient());
     momentum_ = step_.state("momentum", step_.vector(), exact_.variables[0].start);
     previous_momentum_ = step_.state("previous_momentum", step_.vector());
     previous_energy_ = step_.state("previous_energy", step_.scalar());
@@ -53,7 +60,7 @@ class FiniteDifferences {
     step_.update("position", moved(step_, options_, terms, step_.position(), 0, "position"));
     step_.update("momentum", p);
     step_.update("previous_momentum", momentum_);
-    step_.update("previous_energy", step_.energy());
+    step_.update("previous_energy", energy_);
     step_.update("previous_curl", curl_);
     step_.update("moved_curl", curl);
     step_.update("started", fill(step_.graph(), step_.scalar(), 1));
@@ -71,13 +78,13 @@ class FiniteDifferences {
   Value wide(Value x) { return broadcast(x, step_.vector().shape); }
   Value count(Value condition) { return sum(cast(condition, step_.dtype())); }
   LearnedInputs inputs(Value energy, Value momentum) {
-    return task_inputs(step_, {wide(energy), momentum, step_.gradient()}, sampler_, task_);
+    return task_inputs(step_, {wide(energy), momentum, seen_gradient_}, sampler_, task_);
   }
   Value curl_at(Value momentum) {
-    return curl_of(sampler_, curl_part(step_, sampler_, inputs(step_.energy(), momentum)));
+    return curl_of(sampler_, curl_part(step_, sampler_, inputs(energy_, momentum)));
   }
   Value part_at(Value momentum) {
-    return diffusion_part(step_, sampler_, inputs(step_.energy(), momentum));
+    return diffusion_part(step_, sampler_, inputs(energy_, momentum));
   }
 
   // Where x is what a network sees.
@@ -92,8 +99,8 @@ class FiniteDifferences {
     return {difference / select(usable, below, fill_like(below, 1)), usable};
   }
   Quotient by_momentum(const Network& network, Value difference, Value p, Value p_before) {
-    return quotient(difference, p - p_before, network.inputs[1], inputs(step_.energy(), p).momentum,
-                    inputs(step_.energy(), p_before).momentum);
+    return quotient(difference, p - p_before, network.inputs[1], inputs(energy_, p).momentum,
+                    inputs(energy_, p_before).momentum);
   }
   Quotient by_energy(const Network& network, Value difference, Value u, Value u_before) {
     return quotient(difference, wide(u - u_before), network.inputs[0], inputs(u, momentum_).energy,
@@ -102,7 +109,7 @@ class FiniteDifferences {
 
   Quotient momentum_correction() {
     const Quotient curl_by_energy =
-        by_energy(sampler_.curl, curl_ - moved_curl_, step_.energy(), previous_energy_);
+        by_energy(sampler_.curl, curl_ - moved_curl_, energy_, previous_energy_);
     const Quotient curl_by_momentum =
         by_momentum(sampler_.curl, moved_curl_ - previous_curl_, momentum_, previous_momentum_);
     const Value part = part_at(momentum_);
@@ -119,7 +126,7 @@ class FiniteDifferences {
     }
     if (sampler_.step_size_times_gradient_rms > 0)
       slope = slope * cast(less_equal(d, 1 / step_.step_size()), step_.dtype());
-    return {curl_by_energy.value * step_.gradient() + slope,
+    return {curl_by_energy.value * energy_gradient_ + slope,
             logical_and(curl_by_energy.usable,
                         logical_and(curl_by_momentum.usable, part_by_momentum.usable))};
   }
@@ -130,6 +137,8 @@ class FiniteDifferences {
   double alpha_;
   Recipe exact_;
   StepBuilder step_;
+  // U as the networks see it, with its prior weighed, its gradient, and the gradient that D sees.
+  Value energy_, energy_gradient_, seen_gradient_;
   Value momentum_, previous_momentum_, previous_energy_, previous_curl_, moved_curl_;
   Value started_;  // [n], the same everywhere
   Value curl_;     // Q_t

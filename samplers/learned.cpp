@@ -15,9 +15,10 @@ Tensor weight_tensor(const Network& network, DType dtype) {
   return Tensor::from({dtype, {std::ssize(network.weights)}}, network.weights);
 }
 
-Value affine(Value x, double shift, double scale) {
-  if (shift != 0) x = x - shift;
-  return scale == 1 ? x : x * scale;
+Value seen(Value x, const NetworkInput& input) {
+  if (input.shift != 0) x = x - input.shift;
+  if (input.scale != 1) x = x * input.scale;
+  return input.low < input.high ? clamp(x, input.low, input.high) : x;
 }
 
 Value transformed(const Network& network, Value f) {
@@ -46,8 +47,7 @@ Value bounded(const Network& network, Value f) {
 
 Value apply(StepBuilder& step, const Network& network, std::string_view name,
             std::vector<Value> inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    inputs[i] = affine(inputs[i], network.inputs[i].shift, network.inputs[i].scale);
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = seen(inputs[i], network.inputs[i]);
   const Value weights = step.parameter(std::string(name), weight_tensor(network, step.dtype()));
   const Value f = coordinate_net(inputs, weights, {network.hidden, network.activation, {}});
   return transformed(network, reshape(f, Shape{step.size()}));
@@ -70,9 +70,13 @@ void check(std::string_view name, const Network& network, std::size_t inputs) {
   const auto finite = [](double x) { return std::isfinite(x); };
   if (!std::all_of(network.weights.begin(), network.weights.end(), finite))
     graph_error("sampler", "the {} network has a weight that is not finite", name);
-  for (const NetworkInput& input : network.inputs)
+  for (const NetworkInput& input : network.inputs) {
     if (!finite(input.scale) || !finite(input.shift))
       graph_error("sampler", "the {} network has an input scale or shift that is not finite", name);
+    if (!finite(input.low) || !finite(input.high) || input.low > input.high)
+      graph_error("sampler", "the {} network has an input with the clamp [{}, {}]", name, input.low,
+                  input.high);
+  }
   if (!finite(network.scale) || !finite(network.low) || !finite(network.high) ||
       network.low > network.high)
     graph_error("sampler", "the {} network's output has scale {} and clamp [{}, {}]", name,
@@ -93,6 +97,8 @@ void check(const LearnedSampler& sampler) {
         "sampler",
         "alpha_times_step_size and step_size_times_gradient_rms cannot both be given: alpha "
         "would differ from task to task");
+  if (sampler.trained_size < 0)
+    graph_error("sampler", "it was trained on a model of {} weights", sampler.trained_size);
   if (sampler.alpha < 0 || sampler.c < 0)
     graph_error("sampler", "alpha and c must not be negative: {} and {}", sampler.alpha, sampler.c);
 }
@@ -128,16 +134,38 @@ Value share_changed(Value raw, Value bounded) {
   return 1 - mean(cast(equal(raw, bounded), raw.dtype()));
 }
 
+// Minus the mean log joint is (L + w P) / N for U = L + P.
+LearnedInputs mean_inputs(LearnedInputs inputs, const LearnedSampler& sampler, double rows) {
+  if (sampler.energy_input == EnergyInput::mean_log_joint)
+    inputs.energy = inputs.energy * (-1 / rows);
+  if (sampler.mean_gradient) inputs.gradient = inputs.gradient * (1 / rows);
+  return inputs;
+}
+
 }  // namespace
+
+// L + w P = U - (1 - w) P.
+Value weigh_prior(const LearnedSampler& sampler, std::int64_t size, Value all, Value prior) {
+  if (sampler.trained_size == 0 || sampler.trained_size == size) return all;
+  if (!prior)
+    fail(ErrorKind::usage, "sampler",
+         "the sampler weighs the prior by its {} weights in training over {} here, so the energy "
+         "must have the outputs 'prior' and 'likelihood'",
+         sampler.trained_size, size);
+  const double weight = static_cast<double>(sampler.trained_size) / static_cast<double>(size);
+  return all - (1 - weight) * prior;
+}
 
 // asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)).
 LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
                           const TaskStatistics& task) {
+  if (sampler.needs_rows()) inputs = mean_inputs(inputs, sampler, task.rows);
   if (!sampler.needs_statistics()) return inputs;
   const Value all =
       step.parameter(std::string(task_statistics), statistics_tensor(task, step.dtype()));
   const auto statistic = [&](std::int64_t i) { return reshape(slice(all, 0, i, i + 1), Shape{}); };
-  if (sampler.energy_input != EnergyInput::raw)
+  if (sampler.energy_input == EnergyInput::standardised ||
+      sampler.energy_input == EnergyInput::asinh)
     inputs.energy = (inputs.energy - statistic(0)) / statistic(1);
   if (sampler.energy_input == EnergyInput::asinh) {
     const Value size = abs(inputs.energy);
@@ -202,12 +230,19 @@ double alpha_of(const LearnedSampler& sampler, double first_step_size) {
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task,
                           double first_step_size) {
   check(sampler);
+  if (sampler.needs_rows() && task.rows <= 0)
+    fail(ErrorKind::usage, "sampler",
+         "the sampler looks at means over rows of data, and the target has none");
   const double alpha = alpha_of(sampler, first_step_size);
-  return {
-      {{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
-        const LearnedInputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
-        return matrices(step, sampler, alpha, task_inputs(step, inputs, sampler, task));
-      }};
+  return {{{"momentum"}}, [sampler, task, alpha](StepBuilder& step, const Point& point) {
+            LearnedInputs inputs{point.energy, point.variables.at("momentum"), point.gradient};
+            if (sampler.energy_input == EnergyInput::mean_log_joint)
+              inputs.energy = weigh_prior(sampler, step.size(), point.energy, point.prior);
+            if (sampler.mean_gradient)
+              inputs.gradient =
+                  weigh_prior(sampler, step.size(), point.gradient, point.prior_gradient);
+            return matrices(step, sampler, alpha, task_inputs(step, inputs, sampler, task));
+          }};
 }
 
 }  // namespace whorl

@@ -21,9 +21,12 @@
 
 namespace whorl {
 
-// The network sees (x - shift) * scale.
+// The network sees (x - shift) * scale, clamped where low < high. A clamp at the ends of what was
+// seen in training keeps Q and D there from being extrapolated, which is what chains that are far
+// out diverge by.
 struct NetworkInput {
   double scale = 1, shift = 0;
+  double low = 0, high = 0;
 };
 
 // What happens to a network's output, before `scale` and the bounds.
@@ -46,7 +49,10 @@ struct Network {
 enum class EnergyInput {
   raw,           // U
   standardised,  // (U - mean) / sd, over the end of a short run on the task
-  asinh          // asinh of that: linear near the bulk, logarithmic far away, as in burn-in
+  asinh,         // asinh of that: linear near the bulk, logarithmic far away, as in burn-in
+  // (1/N) (log p(data | theta) + w log p(theta)) with w = (weights in training) / (weights here),
+  // so that the prior of a larger model weighs no more: a loss per datum, with the sign turned.
+  mean_log_joint
 };
 
 // The short run of SGHMC that measures a task, see measure_task.
@@ -61,6 +67,7 @@ struct TaskStatistics {
   double momentum_rms = 1;
   double gradient_rms = 1;     // of the stochastic gradient
   double pilot_step_size = 0;  // with which that was measured; 0 when it was not
+  double rows = 0;             // N of the task's data, which nobody has to measure; 0: it has none
 };
 
 struct LearnedSampler {
@@ -70,6 +77,11 @@ struct LearnedSampler {
   double alpha_times_step_size = 0;  // > 0: alpha is this over the first step size
   EnergyInput energy_input = EnergyInput::raw;
   bool scale_momentum = false, scale_gradient = false;  // divide by the task's rms
+  // Whether the gradient reaches D as that of the mean log joint, with the sign turned: divided by
+  // N, its prior's part weighted by w.
+  bool mean_gradient = false;
+  // The weights of the model that it was trained on, for w; 0: w is 1.
+  std::int64_t trained_size = 0;
   // > 0: the step size for a task is this over the task's gradient_rms, unless another is given. D
   // is then also kept below 1 over the step size: beyond that, friction turns the momentum around
   // within a step, and chains that begin far out diverge.
@@ -80,9 +92,11 @@ struct LearnedSampler {
 
   // Whether it must be told about a task.
   bool needs_statistics() const {
-    return energy_input != EnergyInput::raw || scale_momentum || scale_gradient ||
-           step_size_times_gradient_rms > 0;
+    return energy_input == EnergyInput::standardised || energy_input == EnergyInput::asinh ||
+           scale_momentum || scale_gradient || step_size_times_gradient_rms > 0;
   }
+  // Whether it can only be used on tasks with rows of data.
+  bool needs_rows() const { return energy_input == EnergyInput::mean_log_joint || mean_gradient; }
   // The step size that it was trained for, on such a task; 0 when it leaves that to others.
   // Where the pilot had to halve its own, it is not far above what was found to be stable.
   double step_size(const TaskStatistics& task) const {
@@ -106,7 +120,8 @@ Tensor statistics_tensor(const TaskStatistics& task, DType dtype);
 
 // Throws a graph Error when the networks do not fit together or a number is not finite.
 void check(const LearnedSampler& sampler);
-// `first_step_size` is for alpha_times_step_size alone. Steps get the statistics `curl` and
+// `first_step_size` is for alpha_times_step_size alone. Throws a usage Error when the sampler looks
+// at means and task.rows is 0. Steps get the statistics `curl` and
 // `diffusion`, means over the coordinates, and `curl_clamped` and `diffusion_clamped`, the share of
 // coordinates where a clamp is active: a sampler that is clamped everywhere has learned nothing.
 Dynamics learned_dynamics(const LearnedSampler& sampler, const TaskStatistics& task = {},
@@ -117,7 +132,11 @@ struct LearnedInputs {
   Value energy, momentum, gradient;
 };
 double alpha_of(const LearnedSampler& sampler, double first_step_size);
-// The first stage: U, p and g at the scale of the task.
+// U, or its gradient, with the prior's part weighted by w; the same where w is 1. Throws a usage
+// Error where the prior is empty and w is not 1.
+Value weigh_prior(const LearnedSampler& sampler, std::int64_t size, Value all, Value prior);
+// The first stage: U, p and g at the scale of the task; with the prior weighted already where the
+// sampler looks at means.
 LearnedInputs task_inputs(StepBuilder& step, LearnedInputs inputs, const LearnedSampler& sampler,
                           const TaskStatistics& task);
 Value curl_part(StepBuilder& step, const LearnedSampler& sampler, const LearnedInputs& inputs);

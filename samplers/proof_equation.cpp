@@ -35,6 +35,10 @@ Matrices matrices_at(StepBuilder& step, const Dynamics& dynamics, const State& s
         broadcast(state.z[k], shape);
   point.energy = broadcast(state.energy, shape);
   point.gradient = state.gradient;
+  if (step.prior()) {
+    point.prior = broadcast(step.prior(), shape);
+    point.prior_gradient = step.prior_gradient();
+  }
   return dynamics.matrices(step, point);
 }
 

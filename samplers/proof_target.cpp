@@ -34,7 +34,7 @@ Tensor vector_of(std::int64_t size, const auto& element) {
 }
 
 // Gaussian: |L^-1 (x - mu)|^2 / 2. Mixture: |y|^2 / 2 - log(w e^t + (1 - w) e^-t), t = m . y,
-// with y = x - mu, up to a constant.
+// with y = x - mu, up to a constant. The prior is |x|^2 / 4, and the likelihood the rest.
 Graph energy_graph(Kind kind, std::int64_t size) {
   Graph graph;
   const Value x = input(graph, "x", {DType::f64, {size}}, "parameter");
@@ -52,7 +52,9 @@ Graph energy_graph(Kind kind, std::int64_t size) {
     const Value t = sum(y * m);
     u = 0.5 * sum(square(y)) + t - softplus(2 * t + std::log(heavy_side / (1 - heavy_side)));
   }
-  graph.add_output("U", u.id);
+  const Value prior = 0.25 * sum(square(x));
+  graph.add_output("prior", prior.id);
+  graph.add_output("likelihood", (u - prior).id);
   return graph;
 }
 

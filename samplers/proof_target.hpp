@@ -3,7 +3,8 @@
 //   gaussian   x = mu + L xi, with a full triangular L
 //   mixture    x = mu + s m + xi with s = 1 or -1, of unequal weights
 //
-// Both have lengths near 1 in every direction and correlate all coordinates.
+// Both have lengths near 1 in every direction and correlate all coordinates. The energy is the sum
+// of a prior and a likelihood, for samplers that weigh them.
 // Thread safety: immutable.
 #pragma once
 

@@ -6,9 +6,10 @@
 //   position' = position - eta G g + sqrt(2 eta T G) N(0, 1)
 //
 // g is the stochastic gradient of the whole energy, prior included, so the same numbers move the
-// chain and measure its scale. G changes with the position, and the correction that this asks for
-// is left out, as in the paper: PSGLD has a bias that does not vanish with eta. For a step of
-// Welling and Teh's size epsilon, eta = epsilon / 2.
+// chain and measure its scale; or, with `likelihood_only`, m leaves the prior out. G changes with
+// the position, and the correction that this asks for is left out, as in the paper: PSGLD has a
+// bias that does not vanish with eta. For a step of Welling and Teh's size epsilon,
+// eta = epsilon / 2.
 // Thread safety: free functions.
 #pragma once
 
@@ -23,6 +24,8 @@ struct PsgldOptions {
   double temperature = 1;
   double noise_estimate = 0;  // as in RecipeOptions
   GradientSource gradient = {};
+  // Whether V is that of the likelihood's gradient alone; the energy must then tell it apart.
+  bool likelihood_only = false;
 };
 
 // State: position and second_moment, which begins at -1: negative means that there is none yet.

@@ -30,6 +30,10 @@ class Derivation {
       point_.variables[name(k)] = stop_gradient(broadcast(state.z[k], shape));
     point_.energy = stop_gradient(broadcast(state.energy, shape));
     point_.gradient = stop_gradient(state.gradient);
+    if (step.prior()) {
+      point_.prior = stop_gradient(broadcast(step.prior(), shape));
+      point_.prior_gradient = stop_gradient(step.prior_gradient());
+    }
     collect(dynamics.matrices(step, point_));
   }
 
@@ -156,12 +160,14 @@ class Derivation {
     }
     by(point_.variables.at(name(entry.column)), {});
     if (entry.column == 0) {
-      if (depends_on(entry.value, point_.gradient))
+      if (depends_on(entry.value, point_.gradient) ||
+          (point_.prior && depends_on(entry.value, point_.prior_gradient)))
         graph_error("recipe",
                     "{0}[{1}][position] depends on the gradient: Gamma_{1} = d {0} / d position "
                     "would need the Hessian of the energy",
                     entry.row == 0 ? "D" : "Q", name(entry.row));
       by(point_.energy, point_.gradient);
+      if (point_.prior) by(point_.prior, point_.prior_gradient);
     }
     return result ? reduced(entry.row, result) : result;
   }

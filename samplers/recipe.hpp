@@ -11,9 +11,10 @@
 //
 // D and Q act coordinate by coordinate: D is diagonal, and Q couples coordinate i of one variable
 // with coordinate i of another, or with a variable that the chain has only once (per_chain). They
-// may look at the variables, the energy U and the stochastic gradient g. U depends on theta, with
-// derivative g. The derivative of g would be a Hessian: an entry whose Gamma needs d/dtheta must
-// not depend on g, and is refused with the formula named.
+// may look at the variables, the energy U and the stochastic gradient g, and where the energy tells
+// it apart at the prior's part of both. U depends on theta, with derivative g. The derivative of g
+// would be a Hessian: an entry whose Gamma needs d/dtheta must not depend on g, and is refused with
+// the formula named.
 //
 // What D and Q look at is inside stop_gradient: a meta-gradient flows through their parameters and
 // through the places where the step itself uses the state, not through their inputs.
@@ -42,6 +43,8 @@ struct Point {
   std::map<std::string, Value, std::less<>> variables;  // "position" and the others
   Value energy;                                         // U
   Value gradient;                                       // g, the stochastic gradient of U
+  // -log p(theta) and its gradient; empty where the energy does not tell the prior apart.
+  Value prior = {}, prior_gradient = {};
 };
 
 struct CurlEntry {

@@ -73,7 +73,14 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
     }
   }
 
-  const auto [u, g] = energy_at(position_);
+  const Energy::Parts parts = target_.parts(position_, data_, "energy/");
+  ++evaluations_;
+  const Value u = parts.energy, g = whorl::gradient(u, position_);
+  if (parts.prior) {
+    prior_ = stop_gradient(parts.prior);
+    prior_gradient_ = stop_gradient(
+        whorl::gradient(parts.prior, position_, GradientOptions{.allow_unused = true}));
+  }
   energy_ = stop_gradient(u);
   gradient_ = options.differentiable ? g : stop_gradient(g);
   if (options.injected_noise > 0)
@@ -83,8 +90,7 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
 }
 
 std::pair<Value, Value> StepBuilder::energy_at(Value position) {
-  const std::string prefix = evaluations_ == 0 ? "energy/" : fmt::format("energy{}/", evaluations_);
-  ++evaluations_;
+  const std::string prefix = fmt::format("energy{}/", evaluations_++);
   const Value u = target_(position, data_, prefix);
   return {u, whorl::gradient(u, position)};
 }

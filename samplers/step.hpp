@@ -97,6 +97,10 @@ class StepBuilder {
   // be differentiable.
   Value energy() const { return energy_; }      // U, a scalar
   Value gradient() const { return gradient_; }  // with the injected noise
+  // -log p(position) alone and its gradient, both constants as well; empty where the energy does
+  // not tell its prior from its likelihood.
+  Value prior() const { return prior_; }
+  Value prior_gradient() const { return prior_gradient_; }
 
   // U and its gradient at another position, on the same data.
   std::pair<Value, Value> energy_at(Value position);
@@ -122,7 +126,7 @@ class StepBuilder {
   std::int64_t size_;
   int evaluations_ = 0;
   std::map<std::string, Value, std::less<>> data_;
-  Value position_, step_size_, seed_, step_, energy_, gradient_;
+  Value position_, step_size_, seed_, step_, energy_, gradient_, prior_, prior_gradient_;
   std::vector<StateVariable> state_;
   std::vector<StepParameter> parameters_;
   std::vector<std::pair<std::string, Value>> statistics_;

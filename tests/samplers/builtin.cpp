@@ -68,6 +68,18 @@ BOOST_AUTO_TEST_CASE(names_give_the_samplers_with_their_settings) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(moments_may_be_those_of_the_likelihood) {
+  const Energy energy = wavy_parts(DType::f64, 3);
+  const Step step = builtin_step("psgld", energy, {.moments = Moments::likelihood});
+  PsgldOptions options;
+  options.likelihood_only = true;
+  BOOST_TEST(end_of(step).same_bits(end_of(psgld_step(energy, options))));
+  BOOST_TEST(!end_of(step).same_bits(end_of(builtin_step("psgld", energy))));
+  BOOST_TEST(step_error("psgld", {.moments = Moments::likelihood}) ==
+             "[psgld] moments of the likelihood alone need an energy with the outputs 'prior' and "
+             "'likelihood'");
+}
+
 BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_samplers_and_of_the_table) {
   const Energy energy = wavy(DType::f64, 3);
   BOOST_TEST(end_of(builtin_step("psgld", energy)).same_bits(end_of(psgld_step(energy))));
@@ -79,6 +91,7 @@ BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_samplers_and_of_the_table) {
   const std::map<std::string_view, std::string> values{
       {"temperature", fmt::format("{}", settings.temperature)},
       {"friction", fmt::format("{}", settings.friction)},
+      {"friction_times_step_size", "none"},
       {"noise_estimate", fmt::format("{}", settings.noise_estimate)},
       {"integrator", "semi_implicit"},
       {"thermostat", "chain"},
@@ -86,6 +99,7 @@ BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_samplers_and_of_the_table) {
       {"epsilon",
        fmt::format("{} (psgld), {} (adam)", PsgldOptions{}.epsilon, AdamOptions{}.epsilon)},
       {"data_size", fmt::format("{}", settings.data_size)},
+      {"moments", "energy"},
       {"leapfrog_steps", fmt::format("{}", settings.leapfrog_steps)},
       {"jitter", fmt::format("{}", settings.jitter)},
       {"beta1", fmt::format("{}", settings.beta1)},
@@ -116,9 +130,12 @@ BOOST_AUTO_TEST_CASE(a_sampler_has_its_own_settings_only) {
   using Names = std::vector<std::string_view>;
   const std::map<std::string_view, Names> wanted{
       {"sgld", {"temperature", "noise_estimate"}},
-      {"psgld", {"temperature", "noise_estimate", "decay", "epsilon", "data_size"}},
-      {"sghmc", {"temperature", "friction", "noise_estimate", "integrator"}},
-      {"sgnht", {"temperature", "friction", "noise_estimate", "integrator", "thermostat"}},
+      {"psgld", {"temperature", "noise_estimate", "decay", "epsilon", "data_size", "moments"}},
+      {"sghmc",
+       {"temperature", "friction", "friction_times_step_size", "noise_estimate", "integrator"}},
+      {"sgnht",
+       {"temperature", "friction", "friction_times_step_size", "noise_estimate", "integrator",
+        "thermostat"}},
       {"hmc", {"temperature", "leapfrog_steps", "jitter"}},
       {"adam", {"epsilon", "beta1", "beta2"}},
       {"sgdm", {"momentum_decay"}}};

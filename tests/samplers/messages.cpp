@@ -176,6 +176,19 @@ BOOST_AUTO_TEST_CASE(a_correction_that_would_need_the_hessian_is_refused) {
                           }) ==
              "[recipe] D[position][position] depends on the gradient: Gamma_position = d D / d "
              "position would need the Hessian of the energy");
+  // The prior may be looked at, its gradient not.
+  const auto of_the_prior = [](Value Point::*part) {
+    return error_text([&] {
+      const Dynamics dynamics{{{"momentum"}}, [&](StepBuilder&, const Point& point) {
+                                return Matrices{{{"momentum", "position", tanh(point.*part)}}, {}};
+                              }};
+      recipe_step(rows_energy(), complete_recipe(dynamics));
+    });
+  };
+  BOOST_TEST(of_the_prior(&Point::prior) == "");
+  BOOST_TEST(of_the_prior(&Point::prior_gradient) ==
+             "[recipe] Q[momentum][position] depends on the gradient: Gamma_momentum = d Q / d "
+             "position would need the Hessian of the energy");
   BOOST_TEST(recipe_error({{"momentum"}, {"heat", true}}, [](StepBuilder&, const Point& point) {
                return Matrices{{}, {{"heat", mean(square(point.variables.at("heat")))}}};
              }) == "[recipe] D[heat][heat] depends on heat, which a chain has once");
@@ -298,6 +311,8 @@ BOOST_AUTO_TEST_CASE(a_learned_sampler_is_checked) {
              }) == "[sampler] the curl network's output has scale 1 and clamp [2, 1]");
   BOOST_TEST(with([](LearnedSampler& s) { s.beta = std::numeric_limits<double>::infinity(); }) ==
              "[sampler] alpha, beta and c must be finite: inf");
+  BOOST_TEST(with([](LearnedSampler& s) { s.trained_size = -7; }) ==
+             "[sampler] it was trained on a model of -7 weights");
   BOOST_TEST(with([](LearnedSampler& s) { s.c = -1; }) ==
              "[sampler] alpha and c must not be negative: 0 and -1");
 }

@@ -69,6 +69,27 @@ Numbers wavy_gradient(const Numbers& x) {
   return g;
 }
 
+Energy wavy_parts(DType dtype, std::int64_t n) {
+  Graph graph;
+  const Value x = input(graph, "x", {dtype, {n}}, "parameter");
+  const Value a = 1 + 0.25 * iota(graph, {dtype, {n}}, 0);
+  graph.add_output("prior", (0.5 * sum(a * square(x))).id);
+  graph.add_output("likelihood", (0.5 * sum(cos(x)) + 0.05 * square(sum(x))).id);
+  return Energy(std::move(graph));
+}
+
+Real wavy_prior(const Numbers& x) {
+  Real u = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) u += curvature(i) * x[i] * x[i] / 2;
+  return u;
+}
+
+Numbers wavy_prior_gradient(const Numbers& x) {
+  Numbers g;
+  for (std::size_t i = 0; i < x.size(); ++i) g.push_back(curvature(i) * x[i]);
+  return g;
+}
+
 PlainSampler plain_sgld() {
   return [](PlainState& z, const PlainMoment& at) {
     Numbers& x = z["position"];
@@ -108,8 +129,10 @@ PlainSampler plain_psgld(const PsgldOptions& options) {
   return [=](PlainState& z, const PlainMoment& at) {
     Numbers &x = z["position"], &v = z["second_moment"];
     const Numbers g = wavy_gradient(x), xi = at.normals(16, x.size());
+    const Numbers prior = wavy_prior_gradient(x);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const Real m = g[i] / options.data_size, decay = at.step == 0 ? 0 : options.decay;
+      const Real measured = options.likelihood_only ? g[i] - prior[i] : g[i];
+      const Real m = measured / options.data_size, decay = at.step == 0 ? 0 : options.decay;
       v[i] = (at.step == 0 ? 0 : decay * v[i]) + (1 - decay) * m * m;
       const Real scale = 1 / (options.epsilon + std::sqrt(v[i]));
       x[i] += -at.eta * scale * g[i] + std::sqrt(2 * options.temperature * at.eta * scale) * xi[i];
@@ -217,25 +240,34 @@ void bound(const Network& net, Slopes& f) {
   f.value = value;
 }
 
-// Q and D of one coordinate, with derivatives by U, p and g themselves.
+// Q and D of one coordinate, with derivatives by U, p and g themselves. Where the sampler looks at
+// means, U and g have their prior weighed already.
 struct Learned {
   const LearnedSampler& sampler;
   const TaskStatistics& task;
   DType dtype;
 
-  // The energy is seen as asinh of the standardised one, the others by their rms.
-  Real input_energy(Real u) const { return std::asinh((u - task.energy_mean) / task.energy_sd); }
+  // The energy is seen as minus its mean or as asinh of the standardised one, the others by their
+  // rms.
+  bool mean() const { return sampler.energy_input == EnergyInput::mean_log_joint; }
+  Real input_energy(Real u) const {
+    return mean() ? -u / task.rows : std::asinh((u - task.energy_mean) / task.energy_sd);
+  }
+  Real energy_slope(Real u) const {
+    return mean() ? -1 / Real{task.rows} : 1 / std::hypot(task.energy_sd, u - task.energy_mean);
+  }
   Slopes curl(Real u, Real p) const {
     Slopes q = network(sampler.curl, dtype, {input_energy(u), p / task.momentum_rms});
     bound(sampler.curl, q);
     q.value += sampler.beta;
-    q.by[0] /= std::hypot(task.energy_sd, u - task.energy_mean);
+    q.by[0] *= energy_slope(u);
     q.by[1] /= task.momentum_rms;
     return q;
   }
   Slopes part(Real u, Real p, Real g) const {
-    Slopes f = network(sampler.diffusion, dtype,
-                       {input_energy(u), p / task.momentum_rms, g / task.gradient_rms});
+    const Real scale = sampler.mean_gradient ? task.rows : task.gradient_rms;
+    Slopes f =
+        network(sampler.diffusion, dtype, {input_energy(u), p / task.momentum_rms, g / scale});
     f.by[1] /= task.momentum_rms;
     return f;
   }
@@ -245,6 +277,13 @@ struct Learned {
     bound(sampler.diffusion, d);
     return d;
   }
+
+  // What is taken off U and g: the share of the prior that does not count.
+  Real prior_off(std::size_t size) const {
+    return sampler.trained_size == 0
+               ? 0
+               : 1 - static_cast<Real>(sampler.trained_size) / static_cast<Real>(size);
+  }
 };
 
 }  // namespace
@@ -253,14 +292,17 @@ PlainSampler plain_learned(const LearnedSampler& sampler, const TaskStatistics& 
   return [=](PlainState& z, const PlainMoment& at) {
     const Learned nets{sampler, task, at.dtype};
     Numbers &x = z["position"], &p = z["momentum"];
-    const Real u = wavy_energy(x), eta = at.eta;
+    const Real off = nets.prior_off(x.size());
+    const Real u = wavy_energy(x) - off * wavy_prior(x), eta = at.eta;
     Numbers g = wavy_gradient(x);
+    const Numbers prior = wavy_prior_gradient(x);
     const Numbers added = at.normals(1, x.size()), xi = at.normals(17, x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
       g[i] += noise * added[i];
-      const Slopes q = nets.curl(u, p[i]), f = nets.part(u, p[i], g[i]);
+      const Real seen = g[i] - off * prior[i];
+      const Slopes q = nets.curl(u, p[i]), f = nets.part(u, p[i], seen);
       const Slopes d = nets.diffusion(q.value, q.by[1], f.value, f.by[1]);
-      p[i] += eta * (-q.value * g[i] - d.value * p[i] + q.by[0] * g[i] + d.by[0]) +
+      p[i] += eta * (-q.value * g[i] - d.value * p[i] + q.by[0] * seen + d.by[0]) +
               std::sqrt(2 * eta * d.value) * xi[i];
       const Slopes q_new = nets.curl(u, p[i]);
       x[i] += eta * (q_new.value * p[i] - q_new.by[1]);
@@ -273,17 +315,20 @@ PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskSt
     const Learned nets{sampler, task, at.dtype};
     Numbers &x = z["position"], &p = z["momentum"], &p_old = z["previous_momentum"];
     Numbers &q_old = z["previous_curl"], &q_moved = z["moved_curl"];
-    const Real u = wavy_energy(x), u_old = z["previous_energy"][0], eta = at.eta;
+    const Real off = nets.prior_off(x.size()), eta = at.eta;
+    const Real u = wavy_energy(x) - off * wavy_prior(x), u_old = z["previous_energy"][0];
     const bool first = z["started"][0] == 0;
-    const Numbers g = wavy_gradient(x), xi = at.normals(17, x.size());
+    const Numbers g = wavy_gradient(x), prior = wavy_prior_gradient(x);
+    const Numbers xi = at.normals(17, x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const Slopes q = nets.curl(u, p[i]), f = nets.part(u, p[i], g[i]);
+      const Real seen = g[i] - off * prior[i];
+      const Slopes q = nets.curl(u, p[i]), f = nets.part(u, p[i], seen);
       const Real dp = p[i] - p_old[i];
       const Real q_by_u = first ? q.by[0] : (q.value - q_moved[i]) / (u - u_old);
       const Real q_by_p = first ? q.by[1] : (q_moved[i] - q_old[i]) / dp;
-      const Real f_by_p = first ? f.by[1] : (f.value - nets.part(u, p_old[i], g[i]).value) / dp;
+      const Real f_by_p = first ? f.by[1] : (f.value - nets.part(u, p_old[i], seen).value) / dp;
       const Slopes d = nets.diffusion(q.value, q_by_p, f.value, f_by_p);
-      const Real p_new = p[i] + eta * (-q.value * g[i] - d.value * p[i] + q_by_u * g[i] + d.by[0]) +
+      const Real p_new = p[i] + eta * (-q.value * g[i] - d.value * p[i] + q_by_u * seen + d.by[0]) +
                          std::sqrt(2 * eta * d.value) * xi[i];
       q_old[i] = q.value;
       q_moved[i] = nets.curl(u, p_new).value;

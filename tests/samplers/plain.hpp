@@ -37,6 +37,10 @@ using PlainSampler = std::function<void(PlainState&, const PlainMoment&)>;
 Energy wavy(DType dtype, std::int64_t n);
 Real wavy_energy(const Numbers& x);
 Numbers wavy_gradient(const Numbers& x);
+// The same law, with the outputs prior = sum_i a_i x_i^2 / 2 and likelihood, which is the rest.
+Energy wavy_parts(DType dtype, std::int64_t n);
+Real wavy_prior(const Numbers& x);
+Numbers wavy_prior_gradient(const Numbers& x);
 
 PlainSampler plain_sgld();
 PlainSampler plain_sghmc(Real friction, bool euler = false);
@@ -46,8 +50,8 @@ PlainSampler plain_adam(const AdamOptions& options);
 PlainSampler plain_sgdm(Real decay);
 PlainSampler plain_hmc(const HmcOptions& options);
 
-// relu networks with the transform `absolute` or none; energy_input is asinh, the others are
-// scaled.
+// relu networks with the transform `absolute` or none; energy_input is asinh or mean_log_joint, the
+// momentum is scaled, and the gradient scaled or a mean.
 PlainSampler plain_learned(const LearnedSampler& sampler, const TaskStatistics& task, Real noise);
 PlainSampler plain_finite_difference(const LearnedSampler& sampler, const TaskStatistics& task);
 

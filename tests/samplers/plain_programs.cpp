@@ -58,11 +58,12 @@ Real largest_error(const Step& step, const PlainSampler& plain, DType dtype, std
 
 // In single precision round-off grows where a network bends, so every step is judged by itself.
 void check(const std::function<Step(const Energy&)>& make, const PlainSampler& plain,
-           double eta = 0.05) {
-  const Real wide = largest_error(make(wavy(DType::f64, size)), plain, DType::f64, 100, eta, true);
+           double eta = 0.05, Energy (*energy)(DType, std::int64_t) = wavy) {
+  const Real wide =
+      largest_error(make(energy(DType::f64, size)), plain, DType::f64, 100, eta, true);
   BOOST_TEST(wide < 1e-12L);
   const Real narrow =
-      largest_error(make(wavy(DType::f32, size)), plain, DType::f32, 100, eta, false);
+      largest_error(make(energy(DType::f32, size)), plain, DType::f32, 100, eta, false);
   BOOST_TEST(narrow < 1e-5L);
 }
 
@@ -97,6 +98,17 @@ LearnedSampler relu_sampler() {
 
 const TaskStatistics task{3, 2, 0.75, 2};
 
+// The same with means for energy and gradient, trained on a model of another size.
+LearnedSampler mean_sampler() {
+  LearnedSampler sampler = relu_sampler();
+  sampler.energy_input = EnergyInput::mean_log_joint;
+  sampler.mean_gradient = true;
+  sampler.scale_gradient = false;
+  sampler.trained_size = 3;
+  return sampler;
+}
+const TaskStatistics task_with_rows{.momentum_rms = 0.75, .rows = 4};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(plain_programs)
@@ -118,6 +130,13 @@ BOOST_AUTO_TEST_CASE(psgld_agrees) {
   check([&](const Energy& energy) { return psgld_step(energy, options); }, plain_psgld(options));
 }
 
+BOOST_AUTO_TEST_CASE(psgld_agrees_with_moments_of_the_likelihood_alone) {
+  PsgldOptions options{.decay = 0.9, .epsilon = 0.125, .data_size = 4, .temperature = 0.5};
+  options.likelihood_only = true;
+  check([&](const Energy& energy) { return psgld_step(energy, options); }, plain_psgld(options),
+        0.05, wavy_parts);
+}
+
 BOOST_AUTO_TEST_CASE(the_learned_sampler_agrees) {
   const GradientSource noisy{.injected_noise = 0.5};
   check(recipe_of(learned_dynamics(relu_sampler(), task), {.gradient = noisy}),
@@ -134,6 +153,27 @@ BOOST_AUTO_TEST_CASE(finite_differences_agree) {
              1e-12L);
   BOOST_TEST(largest_error(make(wavy(DType::f64, size)), plain, DType::f64, 100, 0.05, true) <
              1e-9L);
+}
+
+BOOST_AUTO_TEST_CASE(the_learned_sampler_agrees_where_it_looks_at_means) {
+  const GradientSource noisy{.injected_noise = 0.5};
+  check(recipe_of(learned_dynamics(mean_sampler(), task_with_rows), {.gradient = noisy}),
+        plain_learned(mean_sampler(), task_with_rows, 0.5L), 0.05, wavy_parts);
+  // A prior that is not weighed need not be told apart.
+  LearnedSampler unweighed = mean_sampler();
+  for (std::int64_t trained : {std::int64_t{0}, size}) {
+    unweighed.trained_size = trained;
+    check(recipe_of(learned_dynamics(unweighed, task_with_rows)),
+          plain_learned(unweighed, task_with_rows, 0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(finite_differences_agree_where_the_sampler_looks_at_means) {
+  const Step step =
+      finite_difference_step(wavy_parts(DType::f64, size), mean_sampler(), task_with_rows);
+  const PlainSampler plain = plain_finite_difference(mean_sampler(), task_with_rows);
+  BOOST_TEST(largest_error(step, plain, DType::f64, 1, 0.05, true) < 1e-12L);
+  BOOST_TEST(largest_error(step, plain, DType::f64, 100, 0.05, true) < 1e-9L);
 }
 
 BOOST_AUTO_TEST_CASE(adam_agrees) {

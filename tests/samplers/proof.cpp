@@ -83,6 +83,36 @@ Recipe changed(const Dynamics& dynamics, std::size_t variable, std::function<voi
   return recipe;
 }
 
+// A sampler that looks at means, trained on 3 weights: the prior weighs 3, 1.5 and 0.3 in 1, 2 and
+// 10 dimensions.
+Dynamics looking_at_means(std::string activation) {
+  LearnedSampler sampler = networks(std::move(activation), {10});
+  sampler.energy_input = EnergyInput::mean_log_joint;
+  sampler.mean_gradient = true;
+  sampler.trained_size = 3;
+  sampler.curl.inputs[0].scale = 2;
+  return learned_dynamics(sampler, {.rows = 1.5});
+}
+
+// The right recipe with a multiple of the prior's part of Gamma, dQ/dP dP/dtheta: of a prior that
+// comes from elsewhere than the point, the derivation does not know that it depends on theta.
+Recipe with_prior_part(const Dynamics& dynamics, double multiple) {
+  Dynamics blind = dynamics;
+  blind.matrices = [matrices = dynamics.matrices](StepBuilder& step, Point point) {
+    point.prior = broadcast(step.prior(), Shape{step.size()});
+    return matrices(step, point);
+  };
+  Recipe recipe = complete_recipe(dynamics);
+  recipe.terms = [right = recipe.terms, wrong = complete_recipe(blind).terms, multiple](
+                     StepBuilder& step, const State& state, std::size_t k) {
+    Terms terms = right(step, state, k);
+    const Value without = wrong(step, state, k).correction;
+    terms.correction = without + multiple * (terms.correction - without);
+    return terms;
+  };
+  return recipe;
+}
+
 const ProofOptions quick{.sizes = {1, 2}, .points = 50, .draws = 5000};
 
 }  // namespace
@@ -111,6 +141,36 @@ BOOST_AUTO_TEST_CASE(inputs_at_the_scale_of_a_task_are_part_of_what_is_proven) {
       "asinh",
       learned_dynamics(
           sampler, {.energy_mean = 2, .energy_sd = 1.5, .momentum_rms = 0.8, .gradient_rms = 1.7}));
+}
+
+BOOST_AUTO_TEST_CASE(clamped_inputs_are_part_of_what_is_proven) {
+  LearnedSampler sampler = networks("tanh", {6});
+  for (Network* network : {&sampler.curl, &sampler.diffusion})
+    for (NetworkInput& input : network->inputs) input.low = -0.7, input.high = 0.6;
+  const Dynamics clamped = learned_dynamics(sampler);
+  require_proven("clamped inputs", clamped);
+
+  // They do act: terms of the same networks without them are wrong.
+  for (Network* network : {&sampler.curl, &sampler.diffusion})
+    for (NetworkInput& input : network->inputs) input.low = input.high = 0;
+  const Proof other = prove(clamped, complete_recipe(learned_dynamics(sampler)), quick);
+  BOOST_TEST((other.check("correction").verdict == Verdict::failed), text(other));
+}
+
+BOOST_AUTO_TEST_CASE(a_prior_that_is_weighed_by_itself_is_part_of_what_is_proven) {
+  require_proven("means, tanh", looking_at_means("tanh"));
+  require_proven("means, relu", looking_at_means("relu"));
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_part_of_gamma_for_the_prior_is_seen) {
+  const Dynamics dynamics = looking_at_means("tanh");
+  // Right; left out, with the other sign, twice, and 1% off.
+  for (double multiple : {1.0, 0.0, -1.0, 2.0, 0.99}) {
+    const Proof proof = prove(dynamics, with_prior_part(dynamics, multiple), quick);
+    const Verdict wanted = multiple == 1 ? Verdict::passed : Verdict::failed;
+    for (const char* name : {"correction", "stationarity"})
+      BOOST_TEST((proof.check(name).verdict == wanted), multiple << text(proof));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(clamps_and_kinks_are_proven_by_the_differences_that_avoid_them) {
