@@ -1,6 +1,7 @@
 #include "graphs/experiment_file.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "graphs/experiment.pb.h"
 #include "graphs/file/learned.hpp"
@@ -17,9 +18,18 @@ constexpr Range from_one_to(std::int64_t most) {
   return {.low = 1, .high = static_cast<double>(most)};
 }
 
-// Files that an experiment names are sought beside it.
+// Files that an experiment names are sought beside it, or with the data that were fetched.
 std::string beside(const std::filesystem::path& directory, const std::string& path) {
+  constexpr std::string_view fetched = "$WHORL_DATA/";
+  if (path.starts_with(fetched)) return (data_directory() / path.substr(fetched.size())).string();
   return (directory / path).string();
+}
+
+// An environment variable that is set to something.
+std::optional<std::filesystem::path> directory_in(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
 }
 
 }  // namespace
@@ -50,6 +60,38 @@ void describe(const Io& io, GaussianSettings& gaussian) {
   }
 }
 
+// An entry of a map. Sampler files describe pairs of texts in another way, so it is no pair.
+template <class T>
+struct MapEntry {
+  std::string name;
+  T value;
+};
+template <class Io>
+void describe(const Io& io, MapEntry<std::int64_t>& size) {
+  io.required("name");
+  io.required("value");
+  io.value("name", size.name);
+  io.value("value", size.value, count);
+}
+template <class Io>
+void describe(const Io& io, MapEntry<std::string>& op) {
+  io.required("name");
+  io.required("op");
+  io.value("name", op.name);
+  io.value("op", op.value);
+}
+template <class Io, class T>
+void describe_map(const Io& io, std::string_view field, std::map<std::string, T>& map) {
+  std::vector<MapEntry<T>> list;
+  for (const auto& [name, value] : map) list.push_back({name, value});
+  io.part(field, list);
+  if constexpr (Io::reading) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (!map.emplace(list[i].name, list[i].value).second)
+        io.entry(field, static_cast<int>(i)).refuse("name", "'{}' is given twice", list[i].name);
+  }
+}
+
 template <class Io>
 void describe(const Io& io, TargetSettings& target, const std::filesystem::path& directory) {
   io.exactly_one({"gaussian", "graph"});
@@ -66,7 +108,11 @@ void describe(const Io& io, TargetSettings& target, const std::filesystem::path&
     io.value("count", target.count, from_one_to(ExperimentLimits::targets));
   if constexpr (Io::reading) {
     if (io.has("count") && graph) io.refuse("count", "is for Gaussians, which are drawn");
+    for (const char* field : {"sizes", "ops"})
+      if (io.has(field) && !graph) io.refuse(field, "are for a graph");
   }
+  describe_map(io, "sizes", target.sizes);
+  describe_map(io, "ops", target.ops);
 }
 
 template <class Io>
@@ -78,6 +124,38 @@ void describe(const Io& io, std::pair<std::string, std::vector<std::string>>& co
 }
 
 template <class Io>
+void describe(const Io& io, ScalingSettings& scaling) {
+  io.required("input");
+  io.value("input", scaling.input);
+  io.value("divisor", scaling.divisor, positive);
+  io.value("mean", scaling.mean);
+  io.value("sd", scaling.sd, positive);
+}
+
+template <class Io>
+void describe(const Io& io, LabelSettings& labels) {
+  io.required("input");
+  io.required("keep");
+  io.value("input", labels.input);
+  io.value("keep", labels.keep, not_negative);
+}
+
+template <class Io>
+void find_files(const Io& io, std::string_view field, std::vector<std::string>& files,
+                const std::filesystem::path& directory) {
+  for (std::string& file : files) {
+    const auto equals = file.find('=');
+    // A '=' behind a '/' is part of a path, and so is one in the name of a file that is there.
+    std::error_code fault;
+    const bool whole = equals == std::string::npos || file.find('/') < equals ||
+                       std::filesystem::is_regular_file(beside(directory, file), fault);
+    const std::size_t path = whole ? 0 : equals + 1;
+    if (path == file.size()) io.refuse(field, "has '{}', expected FILE or INPUT=FILE", file);
+    file = file.substr(0, path) + beside(directory, file.substr(path));
+  }
+}
+
+template <class Io>
 void describe(const Io& io, DataSettings& data, const std::filesystem::path& directory) {
   std::optional<std::string> separator;
   if (!data.separator.empty()) separator = data.separator;
@@ -86,17 +164,13 @@ void describe(const Io& io, DataSettings& data, const std::filesystem::path& dir
   io.value("standardise", data.standardise);
   io.value("batch", data.batch, count);
   io.value("separator", separator);
+  io.value("test", data.test);
+  io.part("scaling", data.scaling);
+  io.part("labels", data.labels);
+  io.value("validation", data.validation, count);
   if constexpr (Io::reading) {
-    for (std::string& file : data.files) {
-      const auto equals = file.find('=');
-      // A '=' behind a '/' is part of a path, and so is one in the name of a file that is there.
-      std::error_code fault;
-      const bool whole = equals == std::string::npos || file.find('/') < equals ||
-                         std::filesystem::is_regular_file(beside(directory, file), fault);
-      const std::size_t path = whole ? 0 : equals + 1;
-      if (path == file.size()) io.refuse("files", "has '{}', expected FILE or INPUT=FILE", file);
-      file = file.substr(0, path) + beside(directory, file.substr(path));
-    }
+    find_files(io, "files", data.files, directory);
+    find_files(io, "test", data.test, directory);
     for (std::size_t i = 0; i < data.columns.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (data.columns[i].first == data.columns[j].first)
@@ -116,31 +190,12 @@ void describe(const Io& io, std::pair<std::string, double>& setting) {
   io.value("value", setting.second);
 }
 
-struct SamplerChoice {
-  std::string name;
-  std::vector<std::pair<std::string, double>> settings;
-};
-template <class Io>
-void describe(const Io& io, SamplerChoice& choice, const std::filesystem::path& directory) {
-  io.required("name");
-  io.value("name", choice.name);
-  io.part("settings", choice.settings);
-  if constexpr (Io::reading) {
-    if (choice.name.empty()) io.refuse("name", "is empty, expected a sampler");
-    if (choice.name.ends_with(".pbtxt")) choice.name = beside(directory, choice.name);
-    for (std::size_t i = 0; i < choice.settings.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (choice.settings[i].first == choice.settings[j].first)
-          io.entry("settings", static_cast<int>(i))
-              .refuse("name", "'{}' is given twice", choice.settings[i].first);
-  }
-}
-
 template <class Io>
 void describe(const Io& io, ScheduleSettings::Phase& phase) {
-  io.required("from");
+  io.exactly_one({"from", "epoch"});
   io.required("value");
   io.value("from", phase.from, not_negative);
+  io.value("epoch", phase.epoch, not_negative);
   io.value("value", phase.value, positive);
 }
 
@@ -169,13 +224,41 @@ void describe(const Io& io, ScheduleSettings& schedule) {
   io.part("cosine", schedule.cosine);
   if constexpr (Io::reading) {
     for (std::size_t i = 0; i < schedule.phases.size(); ++i) {
-      const std::int64_t from = schedule.phases[i].from;
+      const ScheduleSettings::Phase& now = schedule.phases[i];
       const auto phase = io.entry("phases", static_cast<int>(i));
-      if (i == 0 && from != 0) phase.refuse("from", "is {}, expected 0 for the first phase", from);
-      if (i > 0 && from <= schedule.phases[i - 1].from)
-        phase.refuse("from", "is {}, expected more than {} of the phase before", from,
-                     schedule.phases[i - 1].from);
+      const std::string_view field = now.from ? "from" : "epoch";
+      const double from = now.from ? static_cast<double>(*now.from) : *now.epoch;
+      if (i == 0 && from != 0) phase.refuse(field, "is {}, expected 0 for the first phase", from);
+      if (i == 0) continue;
+      const ScheduleSettings::Phase& before = schedule.phases[i - 1];
+      if (now.from.has_value() != before.from.has_value())
+        phase.refuse(field,
+                     "is given, but not for the phase before: expected one of from and "
+                     "epoch for all phases");
+      const double last = before.from ? static_cast<double>(*before.from) : *before.epoch;
+      if (from <= last)
+        phase.refuse(field, "is {}, expected more than {} of the phase before", from, last);
     }
+  }
+}
+
+template <class Io>
+void describe(const Io& io, SamplerSettings& choice, const std::filesystem::path& directory) {
+  io.required("name");
+  io.value("name", choice.name);
+  io.part("settings", choice.settings);
+  io.part("step_size", choice.step_size);
+  io.part("learning_rate", choice.learning_rate);
+  if constexpr (Io::reading) {
+    if (choice.name.empty()) io.refuse("name", "is empty, expected a sampler");
+    if (choice.step_size && choice.learning_rate)
+      io.refuse("learning_rate", "is given beside step_size, expected one of them");
+    if (choice.name.ends_with(".pbtxt")) choice.name = beside(directory, choice.name);
+    for (std::size_t i = 0; i < choice.settings.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (choice.settings[i].first == choice.settings[j].first)
+          io.entry("settings", static_cast<int>(i))
+              .refuse("name", "'{}' is given twice", choice.settings[i].first);
   }
 }
 
@@ -192,6 +275,11 @@ void describe(const Io& io, StorageSettings& storage) {
     if (!storage.precision || !is_float(*storage.precision))
       io.refuse("precision", "is '{}', expected f32 or f64", *precision);
   }
+}
+
+template <class Io>
+void describe(const Io& io, EvaluationSettings& evaluation) {
+  io.value("every", evaluation.every, from_one_to(ExperimentLimits::steps));
 }
 
 template <class Io>
@@ -262,6 +350,8 @@ void check(const Io& io, const TrainingSettings& training) {
     io.refuse("diffusion_start",
               "is {}, expected more than c of start, {}: what the network adds to c is positive",
               *training.diffusion_start, training.start.c);
+  if (io.has("step_size") && io.has("learning_rate"))
+    io.refuse("learning_rate", "is given beside step_size, expected one of them");
   if (io.has("truncate") && training.truncate > training.steps)
     io.refuse("truncate", "is {}, expected at most the {} steps of a roll-out", training.truncate,
               training.steps);
@@ -284,6 +374,7 @@ void describe(const Io& io, TrainingSettings& training) {
   io.required("start");
   io.part("start", training.start, Weights::absent);
   io.value("curl_output", training.curl_output);
+  io.value("curl_start", training.curl_start);
   io.value("diffusion_start", training.diffusion_start, positive);
   io.value("epochs", training.epochs, from_one_to(ExperimentLimits::epochs));
   io.value("rollouts", training.rollouts, from_one_to(ExperimentLimits::rollouts));
@@ -296,7 +387,8 @@ void describe(const Io& io, TrainingSettings& training) {
   io.value("chains", training.chains,
            Range{.low = 2, .high = static_cast<double>(ExperimentLimits::chains)});
   io.value("seed", training.seed);
-  io.value("step_size", training.step_size, positive);
+  if (Io::reading || !training.learning_rate) io.value("step_size", training.step_size, positive);
+  io.value("learning_rate", training.learning_rate, positive);
   io.part("position", training.position);
   io.part("momentum", training.momentum);
   io.value("through_gradient", training.through_gradient);
@@ -321,18 +413,20 @@ void describe(const Io& io, ExperimentFile& experiment, const std::filesystem::p
   io.value("experiment", experiment.name);
   io.part("targets", experiment.targets, directory);
   io.part("data", experiment.data, directory);
-  std::optional<SamplerChoice> choice;
-  if (!experiment.sampler.empty()) choice = {experiment.sampler, experiment.sampler_settings};
-  io.part("sampler", choice, directory);
-  if (choice) {
-    experiment.sampler = std::move(choice->name);
-    experiment.sampler_settings = std::move(choice->settings);
+  io.part("sampler", experiment.samplers, directory);
+  if constexpr (Io::reading) {
+    for (std::size_t i = 0; i < experiment.samplers.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (experiment.samplers[i].name == experiment.samplers[j].name)
+          io.entry("sampler", static_cast<int>(i))
+              .refuse("name", "'{}' is given twice", experiment.samplers[i].name);
   }
   io.part("run", experiment.run);
   io.part("training", experiment.training);
   io.part("storage", experiment.storage);
   io.part("stop", experiment.stop);
   io.part("published", experiment.published);
+  io.part("evaluation", experiment.evaluation);
 }
 
 namespace {
@@ -342,7 +436,10 @@ ExperimentFile load(Source source, const std::vector<std::string>& settings = {}
   file::Experiment message;
   Places places;
   read_text(source, message, places);
-  for (const std::string& setting : settings) change_setting(message, setting);
+  for (const std::string& setting : settings) {
+    if (setting.starts_with("sampler.") && message.sampler().empty()) message.add_sampler();
+    change_setting(message, setting);
+  }
   const FieldReader io(source, message, &places);
   check_version(message, experiment_format_version, io.place("format_version"));
   ExperimentFile experiment;
@@ -353,6 +450,13 @@ ExperimentFile load(Source source, const std::vector<std::string>& settings = {}
 }  // namespace
 
 }  // namespace graphs
+
+std::filesystem::path data_directory() {
+  using graphs::directory_in;
+  if (const auto given = directory_in("WHORL_DATA")) return *given;
+  if (const auto cache = directory_in("XDG_CACHE_HOME")) return *cache / "whorl" / "data";
+  return directory_in("HOME").value_or("/") / ".cache" / "whorl" / "data";
+}
 
 ExperimentFile load_experiment(const std::filesystem::path& path,
                                const std::vector<std::string>& settings) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +47,18 @@ struct TargetSettings {
   std::optional<GaussianSettings> gaussian;
   std::filesystem::path graph;  // "" when it is a gaussian
   double gradient_noise = 0;
-  std::int64_t count = 1;  // so many, with seeds from the Gaussian's on
+  std::int64_t count = 1;                     // so many, with seeds from the Gaussian's on
+  std::map<std::string, std::int64_t> sizes;  // of the graph, where its data do not decide them
+  std::map<std::string, std::string> ops;     // that the graph leaves open
+};
+
+struct ScalingSettings {  // x' = (x / divisor - mean) / sd
+  std::string input;
+  double divisor = 1, mean = 0, sd = 1;
+};
+struct LabelSettings {
+  std::string input;
+  std::vector<std::int64_t> keep;
 };
 
 struct DataSettings {
@@ -55,12 +67,17 @@ struct DataSettings {
   std::vector<std::string> standardise;
   std::optional<std::int64_t> batch;
   std::string separator;
+  std::vector<std::string> test;  // as `files`
+  std::vector<ScalingSettings> scaling;
+  std::optional<LabelSettings> labels;
+  std::optional<std::int64_t> validation;  // the last rows, set aside
 };
 
 struct ScheduleSettings {
   struct Phase {
-    std::int64_t from;
-    double value;
+    std::optional<std::int64_t> from;  // a step
+    double value = 0;
+    std::optional<double> epoch = {};  // instead of `from`: passes over the data
   };
   std::optional<double> constant;
   std::vector<Phase> phases;
@@ -73,6 +90,18 @@ struct ScheduleSettings {
     std::int64_t period;
   };
   std::optional<Cosine> cosine;
+};
+
+// A sampler and what it is to run with.
+struct SamplerSettings {
+  std::string name;  // a file's name ends in .pbtxt
+  std::vector<std::pair<std::string, double>> settings = {};
+  std::optional<ScheduleSettings> step_size = {};      // instead of the run's
+  std::optional<ScheduleSettings> learning_rate = {};  // instead of a step size
+};
+
+struct EvaluationSettings {
+  std::optional<std::int64_t> every;  // steps
 };
 
 struct StorageSettings {
@@ -96,6 +125,7 @@ struct RunSettings {
 struct TrainingSettings {
   LearnedSampler start;
   double curl_output = 1;
+  std::optional<double> curl_start;
   std::optional<double> diffusion_start;
   std::int64_t epochs = 100, rollouts = 4, steps = 100, truncate = 20;
   struct CrossChain {
@@ -117,6 +147,7 @@ struct TrainingSettings {
   std::int64_t chains = 50;
   std::uint64_t seed = 0;
   double step_size = 0.01;
+  std::optional<double> learning_rate;  // instead of it: sqrt(this / N)
   Start position{Start::Kind::normal, 0, 1}, momentum;
   bool through_gradient = false;
   double curl_decay = 0;
@@ -137,14 +168,27 @@ struct ExperimentFile {
   std::string name;
   std::vector<TargetSettings> targets;
   DataSettings data;
-  std::string sampler;  // "" when the file names none; a file's name ends in .pbtxt
-  std::vector<std::pair<std::string, double>> sampler_settings;
+  std::vector<SamplerSettings> samplers;  // those the file has settings for, the usual one first
   RunSettings run;
   std::optional<TrainingSettings> training;
   StorageSettings storage;
   StopSettings stop;
   std::vector<PublishedValue> published;
+  EvaluationSettings evaluation;
+
+  // The sampler of a run; "" when there is none.
+  const std::string& sampler() const {
+    static const std::string none;
+    return samplers.empty() ? none : samplers.front().name;
+  }
+  const std::vector<std::pair<std::string, double>>& sampler_settings() const {
+    static const std::vector<std::pair<std::string, double>> none;
+    return samplers.empty() ? none : samplers.front().settings;
+  }
 };
+
+// Where fetched data are: $WHORL_DATA, or whorl/data in the user's cache directory.
+std::filesystem::path data_directory();
 
 // `settings` replace what the file says, as in "training.adam.rate=0.001": every field can be
 // given, by its path. A list of messages stands for all its entries, a list of values has commas.

@@ -70,6 +70,7 @@ Graph load(Source source, const LoadOptions& options) {
   auto& message = *google::protobuf::Arena::CreateMessage<file::Graph>(&arena);
   graphs::Lines lines;
   source.sizes = options.sizes;
+  source.ops = options.ops;
   parse(source, message, lines);
   const graphs::Program program = graphs::link(message, lines, source);
   Graph graph = graphs::expand(program, source, options.report);

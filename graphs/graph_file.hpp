@@ -56,6 +56,8 @@ struct LoadOptions {
   std::filesystem::path directory = {};
   // Values of the file's named sizes, instead of its own. An unknown name is a graph Error.
   std::map<std::string, std::int64_t> sizes = {};
+  // Ops for the file's own names of ops, likewise.
+  std::map<std::string, std::string> ops = {};
 };
 
 // Text or binary is decided by the content. A file that cannot be read is an io Error.

@@ -18,8 +18,9 @@ const Names<std::string>& activation_names() {
 
 void try_learned(LearnedSampler sampler) {
   sampler.curl.hidden = sampler.diffusion.hidden = {2};
+  sampler.trained_size = 0;  // the small target has no prior to weigh
   draw_weights(sampler, 0);
-  make_small_step(learned_dynamics(sampler, {}, 0.01));
+  make_small_step(learned_dynamics(sampler, {.rows = 1}, 0.01));
 }
 
 }  // namespace whorl::graphs

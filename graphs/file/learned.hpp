@@ -22,7 +22,8 @@ inline const Names<Transform> transform_names{{"none", Transform::none},
                                               {"tanh", Transform::tanh}};
 inline const Names<EnergyInput> energy_input_names{{"raw", EnergyInput::raw},
                                                    {"standardised", EnergyInput::standardised},
-                                                   {"asinh", EnergyInput::asinh}};
+                                                   {"asinh", EnergyInput::asinh},
+                                                   {"mean_log_joint", EnergyInput::mean_log_joint}};
 // What coordinate_net knows.
 const Names<std::string>& activation_names();
 
@@ -85,6 +86,13 @@ void describe(const Io& io, NamedInput& named) {
   io.value("name", named.name);
   io.value("scale", named.input.scale);
   io.value("shift", named.input.shift);
+  if (!Io::reading && named.input.low == 0 && named.input.high == 0) return;
+  io.value("low", named.input.low);
+  io.value("high", named.input.high);
+  if constexpr (Io::reading) {
+    if (named.input.low > named.input.high)
+      io.refuse("low", "is {}, expected at most high, {}", named.input.low, named.input.high);
+  }
 }
 
 // The inputs have their order; their names are there to be read.
@@ -195,6 +203,9 @@ void describe(const Io& io, LearnedSampler& sampler, Weights weights) {
   io.choice("energy_input", sampler.energy_input, energy_input_names);
   io.value("scale_momentum", sampler.scale_momentum);
   io.value("scale_gradient", sampler.scale_gradient);
+  if (Io::reading || sampler.mean_gradient) io.value("mean_gradient", sampler.mean_gradient);
+  if (Io::reading || sampler.trained_size > 0)
+    io.value("trained_size", sampler.trained_size, count);
   if constexpr (Io::reading) {
     if (io.has("largest_step_size") && !io.has("step_size_times_gradient_rms"))
       io.refuse("largest_step_size",

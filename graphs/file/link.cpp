@@ -182,10 +182,12 @@ class Linker {
   }
 
   void add_op(Item& item, const file::Node& node) {
-    item.op = find_op(node.op());
+    const auto named = source_.ops.find(node.op());
+    item.op = find_op(named == source_.ops.end() ? node.op() : named->second);
     if (item.op == nullptr) {
       std::vector<std::string_view> known;
       for (const OpDef* op : all_ops()) known.push_back(op->name);
+      for (const auto& entry : source_.ops) known.push_back(entry.first);
       located(
           place(item.line), [&] { return describe(body_, item); },
           [&] {
@@ -376,6 +378,7 @@ std::string describe(const Body& body, const Item& item) {
 Program link(const file::Graph& message, const Lines& lines, Source& source) {
   check_header(message, lines, source);
   take_sizes(message, lines, source);
+  take_ops(message, lines, source);
   Shared shared{message, function_names(message, lines, source), {}};
   for (const file::Function& function : message.functions()) {
     NameTable& outputs = shared.outputs.emplace_back();

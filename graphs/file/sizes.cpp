@@ -60,6 +60,35 @@ void take_sizes(const file::Graph& message, const Lines& lines, Source& source) 
                  nearest_size(name, source));
 }
 
+void take_ops(const file::Graph& message, const Lines& lines, Source& source) {
+  const auto wanted = std::exchange(source.ops, {});
+  std::vector<std::string_view> declared;
+  for (int i = 0; i < message.ops_size(); ++i) {
+    const file::OpName& entry = message.ops(i);
+    const Place place = source.place(line_at(lines.ops, static_cast<std::size_t>(i)));
+    if (!is_size_name(entry.name(), source.limits))
+      load_error(place, "op name '{}': it is made of letters, digits and '_', a letter first",
+                 shown(entry.name()));
+    if (find_op(entry.name()) != nullptr)
+      load_error(place, "op name '{}' is that of an op; give it another", entry.name());
+    const auto chosen = wanted.find(entry.name());
+    const std::string& op = chosen == wanted.end() ? entry.op() : chosen->second;
+    if (find_op(op) == nullptr) {
+      std::vector<std::string_view> known;
+      for (const OpDef* each : all_ops()) known.push_back(each->name);
+      load_error(place, "op name '{}' stands for '{}', which is no op{}", entry.name(), shown(op),
+                 op.size() > 64 ? "" : did_you_mean(op, known));
+    }
+    if (!source.ops.emplace(entry.name(), op).second)
+      load_error(place, "op name '{}' is given twice", entry.name());
+    declared.push_back(entry.name());
+  }
+  for (const auto& [name, op] : wanted)
+    if (!source.ops.contains(name))
+      load_error(source.place(), "there is no op name '{}' to stand for '{}'{}", name, op,
+                 did_you_mean(name, declared));
+}
+
 std::int64_t parse_size(std::string_view whole, std::string_view text, const Source& source) {
   if (const auto size = source.sizes.find(std::string(text)); size != source.sizes.end())
     return size->second;

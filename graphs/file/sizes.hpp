@@ -1,4 +1,5 @@
-// Named sizes: dimensions that a file calls by a name, so that who loads it can choose them.
+// Named sizes and ops: dimensions and ops that a file calls by a name of its own, so that who loads
+// it can choose them.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,9 @@ namespace whorl::graphs {
 // Completes source.sizes, which hold what the caller chose, by the values in the file. A name that
 // the file does not declare is a graph Error.
 void take_sizes(const file::Graph& message, const Lines& lines, Source& source);
+
+// Completes source.ops in the same way.
+void take_ops(const file::Graph& message, const Lines& lines, Source& source);
 
 // "200", or the name of a size. Throws a graph Error without a place; `whole` is what the text is
 // part of, such as "type 'f32[rows]'".

@@ -153,6 +153,8 @@ class TextScan {
         lines_.metadata.push_back(line);
       } else if (word_ == "sizes") {
         lines_.sizes.push_back(line);
+      } else if (word_ == "ops") {
+        lines_.ops.push_back(line);
       } else {
         enter(lines_.main, line);
       }

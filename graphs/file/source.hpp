@@ -21,6 +21,8 @@ struct Source {
   std::string_view what = "a graph";  // that it ought to hold
   // The named dimensions; those that the caller gave, until take_sizes adds the file's own.
   std::map<std::string, std::int64_t> sizes = {};
+  // The ops by names of the file's own, likewise.
+  std::map<std::string, std::string> ops = {};
   // What f32 and f64 stand for, when a body is written for both.
   std::optional<DType> floating = {};
 
@@ -37,7 +39,7 @@ struct BodyLines {
 struct Lines {
   int format_version = 0;
   BodyLines main;
-  std::vector<int> functions, metadata, sizes;
+  std::vector<int> functions, metadata, sizes, ops;
   std::vector<BodyLines> bodies;  // of the functions
   // The first outermost field that is not format_version, and whether a text is its value.
   std::string_view first_field;

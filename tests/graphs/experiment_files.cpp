@@ -1,7 +1,10 @@
 // Experiment files: every field is kept, paths are found, and files are told apart.
+#include <cstdlib>
+
 #include "engine/ops.hpp"
 #include "graphs/experiment_file.hpp"
 #include "graphs/sampler_file.hpp"
+#include "samplers/energy.hpp"
 #include "tests/graphs/files.hpp"
 
 using namespace whorl;
@@ -21,7 +24,13 @@ targets {
   gradient_noise: 0
   count: 3
 }
-targets { graph: "energies/u.pbtxt" gradient_noise: 0 }
+targets {
+  graph: "energies/u.pbtxt"
+  gradient_noise: 0
+  sizes { name: "hidden" value: 40 }
+  sizes { name: "rows" value: 500 }
+  ops { name: "activation" op: "tanh" }
+}
 data {
   files: ["d.csv", "x=more/x.npy"]
   columns { input: "x" columns: ["a", "b"] }
@@ -29,12 +38,22 @@ data {
   standardise: "x"
   batch: 32
   separator: ";"
+  test: ["x=test/x.npy", "y=test/y.npy"]
+  scaling { input: "x" divisor: 255 mean: 0.25 sd: 0.5 }
+  scaling { input: "z" divisor: 1 mean: 0 sd: 2 }
+  labels { input: "y" keep: [7, 0, 3] }
+  validation: 100
 }
 sampler {
   name: "sghmc"
   settings { name: "friction" value: 0.5 }
   settings { name: "noise" value: 0 }
 }
+sampler {
+  name: "s.pbtxt"
+  learning_rate { phases { value: 0.1 epoch: 0 } phases { value: 0.2 epoch: 0.5 } }
+}
+sampler { name: "adam" step_size { constant: 0.002 } }
 run {
   chains: 10
   steps: 1000
@@ -51,7 +70,7 @@ training {
       hidden: [4, 3]
       activation: "relu"
       inputs { name: "energy" scale: 0.1 shift: 0 }
-      inputs { name: "momentum" scale: 1 shift: 0 }
+      inputs { name: "momentum" scale: 1 shift: 0 low: -5 high: 5 }
       transform: "none"
       scale: 1
       low: -5
@@ -92,6 +111,7 @@ training {
   momentum { constant: 0 }
   through_gradient: true
   curl_decay: 0.125
+  curl_start: 1
 }
 published {
   sampler: "NNSGHMC"
@@ -102,7 +122,26 @@ published {
   source: "a paper"
 }
 published { sampler: "SGHMC" quantity: "vector_ess" value: 22 source: "another" }
+evaluation { every: 120 }
 )";
+
+// Environment variables that get their old values back.
+class Variables {
+ public:
+  Variables(std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      const char* value = std::getenv(name);
+      old_.emplace_back(name, value == nullptr ? std::optional<std::string>() : value);
+    }
+  }
+  ~Variables() {
+    for (const auto& [name, value] : old_)
+      value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<const char*, std::optional<std::string>>> old_;
+};
 
 }  // namespace
 
@@ -125,11 +164,37 @@ BOOST_AUTO_TEST_CASE(every_field_arrives) {
   BOOST_CHECK_EQUAL(e.data.columns[0].second[1], "b");
   BOOST_CHECK_EQUAL(*e.data.batch, 32);
   BOOST_CHECK_EQUAL(e.data.separator, ";");
-  BOOST_CHECK_EQUAL(e.sampler, "sghmc");
-  BOOST_CHECK_EQUAL(e.sampler_settings[0].second, 0.5);
+  BOOST_CHECK(e.targets[2].sizes ==
+              (std::map<std::string, std::int64_t>{{"hidden", 40}, {"rows", 500}}));
+  BOOST_CHECK(e.targets[2].ops == (std::map<std::string, std::string>{{"activation", "tanh"}}));
+  BOOST_CHECK(e.targets[0].sizes.empty() && e.targets[0].ops.empty());
+  BOOST_CHECK(e.data.test == (std::vector<std::string>{"x=test/x.npy", "y=test/y.npy"}));
+  BOOST_REQUIRE_EQUAL(e.data.scaling.size(), 2u);
+  BOOST_CHECK_EQUAL(e.data.scaling[0].input, "x");
+  BOOST_CHECK_EQUAL(e.data.scaling[0].divisor, 255);
+  BOOST_CHECK_EQUAL(e.data.scaling[0].mean, 0.25);
+  BOOST_CHECK_EQUAL(e.data.scaling[0].sd, 0.5);
+  BOOST_CHECK_EQUAL(e.data.scaling[1].input, "z");
+  BOOST_CHECK_EQUAL(e.data.labels->input, "y");
+  BOOST_CHECK(e.data.labels->keep == (std::vector<std::int64_t>{7, 0, 3}));
+  BOOST_CHECK_EQUAL(*e.data.validation, 100);
+  BOOST_CHECK_EQUAL(e.sampler(), "sghmc");
+  BOOST_CHECK_EQUAL(e.sampler_settings()[0].second, 0.5);
+  BOOST_REQUIRE_EQUAL(e.samplers.size(), 3u);
+  BOOST_CHECK(!e.samplers[0].step_size && !e.samplers[0].learning_rate);
+  BOOST_CHECK_EQUAL(e.samplers[1].name, "s.pbtxt");
+  BOOST_CHECK(e.samplers[1].settings.empty() && !e.samplers[1].step_size);
+  const auto& phases = e.samplers[1].learning_rate->phases;
+  BOOST_REQUIRE_EQUAL(phases.size(), 2u);
+  BOOST_CHECK(!phases[0].from && !phases[1].from);
+  BOOST_CHECK_EQUAL(*phases[1].epoch, 0.5);
+  BOOST_CHECK_EQUAL(phases[1].value, 0.2);
+  BOOST_CHECK_EQUAL(*e.samplers[2].step_size->constant, 0.002);
+  BOOST_CHECK_EQUAL(*e.evaluation.every, 120);
   BOOST_CHECK_EQUAL(*e.run.burn_in, 100);
   BOOST_CHECK_EQUAL(*e.run.seed, 18446744073709551615u);
-  BOOST_CHECK_EQUAL(e.run.step_size->phases[1].from, 500);
+  BOOST_CHECK_EQUAL(*e.run.step_size->phases[1].from, 500);
+  BOOST_CHECK(!e.run.step_size->phases[1].epoch);
   BOOST_CHECK(e.run.position->kind == Start::Kind::uniform);
   BOOST_CHECK_EQUAL(e.run.momentum->b, 2);
   const TrainingSettings& training = *e.training;
@@ -138,6 +203,8 @@ BOOST_AUTO_TEST_CASE(every_field_arrives) {
   BOOST_CHECK_EQUAL(*training.diffusion_start, 0.5);
   BOOST_CHECK_EQUAL(training.in_chain->chains, 5);
   BOOST_CHECK(!training.in_chain->pooled);
+  BOOST_CHECK_EQUAL(training.step_size, 0.02);
+  BOOST_CHECK(!training.learning_rate);
   BOOST_CHECK(training.separate_updates);
   BOOST_CHECK_EQUAL(training.adam.final_rate, 0.0001);
   BOOST_CHECK_EQUAL(training.truncate, 0);
@@ -178,13 +245,42 @@ BOOST_AUTO_TEST_CASE(the_stored_experiments_load) {
   BOOST_CHECK_GT(loaded, 0);
 }
 
+BOOST_AUTO_TEST_CASE(the_targets_of_the_stored_experiments_load_with_their_sizes_and_ops) {
+  int loaded = 0;
+  for (const auto& file : std::filesystem::directory_iterator(
+           std::filesystem::path(WHORL_SOURCE_DIR) / "graphs" / "experiments"))
+    for (const TargetSettings& target : load_experiment(file.path()).targets) {
+      if (target.gaussian) continue;
+      LoadOptions options;
+      options.sizes = target.sizes;
+      options.ops = target.ops;
+      BOOST_CHECK_NO_THROW(Energy(load_graph(target.graph, options)));
+      ++loaded;
+    }
+  BOOST_CHECK_GT(loaded, 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_stored_energies_load) {
+  for (const auto& file : std::filesystem::directory_iterator(
+           std::filesystem::path(WHORL_SOURCE_DIR) / "graphs" / "energies")) {
+    LoadReport report;
+    LoadOptions options;
+    options.report = &report;
+    BOOST_CHECK_NO_THROW(Energy(load_graph(file.path(), options)));
+    BOOST_CHECK_MESSAGE(report.warnings.empty(), file.path());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_empty_or_has_its_default) {
   const ExperimentFile e = parse_experiment(
       "format_version: 1\n"
       "training { start { curl { } diffusion { transform: \"softplus\" } } cross_chain { }\n"
       "  adam { rate: 0.002 } }\n",
       "e");
-  BOOST_CHECK(e.name.empty() && e.targets.empty() && e.sampler.empty());
+  BOOST_CHECK(e.name.empty() && e.targets.empty() && e.samplers.empty());
+  BOOST_CHECK(e.sampler().empty() && e.sampler_settings().empty());
+  BOOST_CHECK(e.data.test.empty() && e.data.scaling.empty() && !e.data.labels);
+  BOOST_CHECK(!e.data.validation && !e.evaluation.every && !e.training->learning_rate);
   BOOST_CHECK(!e.data.batch && !e.run.chains && !e.run.step_size);
   BOOST_CHECK_EQUAL(e.training->start.diffusion.inputs.size(), 3u);
   BOOST_CHECK_EQUAL(e.training->cross_chain->every, 2);
@@ -195,11 +291,72 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_is_empty_or_has_its_default) {
 
 BOOST_AUTO_TEST_CASE(schedules_are_kept) {
   for (const char* schedule : {"constant: 0.1", "polynomial { a: 0.1 b: 1 gamma: 0.55 }",
-                               "cosine { highest: 0.5 period: 100 }"}) {
+                               "cosine { highest: 0.5 period: 100 }",
+                               "phases { value: 1 epoch: 0 } phases { value: 2 epoch: 2.5 }"}) {
     const std::string text =
         fmt::format("format_version: 1\nrun {{ step_size {{ {} }} }}\n", schedule);
     BOOST_CHECK_EQUAL(to_pbtxt(parse_experiment(text, "e")), text);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_takes_the_place_of_the_step_size_of_a_training) {
+  const std::string start =
+      "format_version: 1\n"
+      "training { start { curl { } diffusion { transform: \"softplus\" } } cross_chain { }\n";
+  const ExperimentFile e = parse_experiment(start + "  learning_rate: 0.007 }\n", "e");
+  BOOST_CHECK_EQUAL(*e.training->learning_rate, 0.007);
+  const std::string text = to_pbtxt(e);
+  BOOST_CHECK(text.find("learning_rate: 0.007") != text.npos);
+  BOOST_CHECK_EQUAL(to_pbtxt(parse_experiment(text, "e")), text);
+  BOOST_CHECK_EQUAL(
+      graph_error_of([&] { parse_experiment(start + "  learning_rate: 1 step_size: 1 }\n", "e"); }),
+      "[load] e:3: training.learning_rate is given beside step_size, expected one of them");
+}
+
+BOOST_AUTO_TEST_CASE(settings_reach_every_sampler_of_the_file) {
+  const ScratchDirectory directory;
+  write_bytes(directory / "e.pbtxt", R"(format_version: 1
+targets { graph: "u.pbtxt" sizes { name: "hidden" value: 40 } }
+sampler { name: "sghmc" learning_rate { constant: 0.1 } }
+sampler { name: "sgld" learning_rate { constant: 0.2 } }
+)");
+  const ExperimentFile e = load_experiment(
+      directory / "e.pbtxt", {"sampler.learning_rate.constant=0.5", "targets.sizes.value=7",
+                              "evaluation.every=3", "data.validation=9", "data.test=a.csv"});
+  for (const SamplerSettings& sampler : e.samplers)
+    BOOST_CHECK_EQUAL(*sampler.learning_rate->constant, 0.5);
+  BOOST_CHECK_EQUAL(e.targets[0].sizes.at("hidden"), 7);
+  BOOST_CHECK_EQUAL(*e.evaluation.every, 3);
+  BOOST_CHECK_EQUAL(*e.data.validation, 9);
+  BOOST_CHECK_EQUAL(e.data.test.at(0), (directory / "a.csv").string());
+}
+
+BOOST_AUTO_TEST_CASE(fetched_data_are_sought_where_the_environment_says) {
+  const Variables variables{"WHORL_DATA", "XDG_CACHE_HOME", "HOME"};
+  const auto files = [] {
+    return parse_experiment(
+               "format_version: 1\n"
+               "data { files: [\"$WHORL_DATA/a/b.npy\", \"x=$WHORL_DATA/x=1.npy\", "
+               "\"c/$WHORL_DATA/d.npy\"] test: \"y=$WHORL_DATA/y.npy\" }\n",
+               "e", "/dir")
+        .data;
+  };
+  ::setenv("WHORL_DATA", "/data", 1);
+  ::setenv("XDG_CACHE_HOME", "/cache", 1);
+  ::setenv("HOME", "/home/u", 1);
+  BOOST_CHECK_EQUAL(data_directory(), "/data");
+  BOOST_CHECK(files().files == (std::vector<std::string>{"/data/a/b.npy", "x=/data/x=1.npy",
+                                                         "/dir/c/$WHORL_DATA/d.npy"}));
+  BOOST_CHECK(files().test == (std::vector<std::string>{"y=/data/y.npy"}));
+  // What is empty is not set.
+  ::setenv("WHORL_DATA", "", 1);
+  BOOST_CHECK_EQUAL(data_directory(), "/cache/whorl/data");
+  BOOST_CHECK_EQUAL(files().files[0], "/cache/whorl/data/a/b.npy");
+  ::unsetenv("WHORL_DATA");
+  ::unsetenv("XDG_CACHE_HOME");
+  BOOST_CHECK_EQUAL(data_directory(), "/home/u/.cache/whorl/data");
+  ::unsetenv("HOME");
+  BOOST_CHECK_EQUAL(data_directory(), "/.cache/whorl/data");
 }
 
 BOOST_AUTO_TEST_CASE(files_are_sought_beside_the_experiment) {
@@ -207,8 +364,10 @@ BOOST_AUTO_TEST_CASE(files_are_sought_beside_the_experiment) {
   write_bytes(directory / "e.pbtxt", R"(format_version: 1
 targets { graph: "u.pbtxt" }
 targets { graph: "/tmp/u.pbtxt" }
-data { files: ["d.csv", "x=x.npy", "y=/tmp/y.npy"] }
+data { files: ["d.csv", "x=x.npy", "y=/tmp/y.npy"] test: ["t.csv", "x=/tmp/t.npy"] }
 sampler { name: "s.pbtxt" }
+sampler { name: "adam" }
+sampler { name: "../t.pbtxt" }
 )");
   const ExperimentFile e = load_experiment(directory / "e.pbtxt");
   BOOST_CHECK_EQUAL(e.targets[0].graph, directory / "u.pbtxt");
@@ -216,9 +375,13 @@ sampler { name: "s.pbtxt" }
   BOOST_CHECK_EQUAL(e.data.files[0], (directory / "d.csv").string());
   BOOST_CHECK_EQUAL(e.data.files[1], "x=" + (directory / "x.npy").string());
   BOOST_CHECK_EQUAL(e.data.files[2], "y=/tmp/y.npy");
-  BOOST_CHECK_EQUAL(e.sampler, (directory / "s.pbtxt").string());
+  BOOST_CHECK_EQUAL(e.data.test[0], (directory / "t.csv").string());
+  BOOST_CHECK_EQUAL(e.data.test[1], "x=/tmp/t.npy");
+  BOOST_CHECK_EQUAL(e.samplers[1].name, "adam");
+  BOOST_CHECK_EQUAL(e.samplers[2].name, (directory / "../t.pbtxt").string());
+  BOOST_CHECK_EQUAL(e.sampler(), (directory / "s.pbtxt").string());
   BOOST_CHECK_EQUAL(
-      parse_experiment("format_version: 1\nsampler { name: \"sghmc\" }", "e", "/dir").sampler,
+      parse_experiment("format_version: 1\nsampler { name: \"sghmc\" }", "e", "/dir").sampler(),
       "sghmc");
 }
 

@@ -182,6 +182,45 @@ BOOST_AUTO_TEST_CASE(every_field_of_a_learned_sampler_is_kept) {
   BOOST_CHECK_EQUAL(ruled.largest_step_size, 0.75);
 }
 
+BOOST_AUTO_TEST_CASE(clamps_of_inputs_are_kept) {
+  SamplerFile file = small_file();
+  const std::string hash = canonical_hash(file);
+  file.learned->curl.inputs[1].low = -5;
+  file.learned->curl.inputs[1].high = 4;
+  BOOST_CHECK(canonical_hash(file) != hash);
+  const SamplerFile loaded = parse_sampler(to_pbtxt(file), "s");
+  BOOST_CHECK_EQUAL(loaded.learned->curl.inputs[1].low, -5);
+  BOOST_CHECK_EQUAL(loaded.learned->curl.inputs[1].high, 4);
+  BOOST_CHECK_EQUAL(loaded.learned->curl.inputs[0].high, 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_sampler_that_looks_at_means_is_kept) {
+  SamplerFile file = small_file();
+  const std::string hash = canonical_hash(file);
+  file.learned->energy_input = EnergyInput::mean_log_joint;
+  file.learned->mean_gradient = true;
+  file.learned->trained_size = 15910;
+  BOOST_CHECK(canonical_hash(file) != hash);
+  const std::string text = to_pbtxt(file);
+  BOOST_CHECK_MESSAGE(text.find("  energy_input: \"mean_log_joint\"\n") != text.npos, text);
+  BOOST_CHECK_MESSAGE(text.find("  mean_gradient: true\n  trained_size: 15910\n") != text.npos,
+                      text);
+  const SamplerFile loaded = parse_sampler(text, "s");
+  BOOST_CHECK(loaded.learned->energy_input == EnergyInput::mean_log_joint);
+  BOOST_CHECK(loaded.learned->mean_gradient);
+  BOOST_CHECK_EQUAL(loaded.learned->trained_size, 15910);
+  BOOST_CHECK_EQUAL(to_pbtxt(loaded), text);
+  BOOST_CHECK(loaded.record == file.record);
+  // Each by itself is part of what the sampler does.
+  SamplerFile other = file;
+  other.learned->mean_gradient = false;
+  BOOST_CHECK(canonical_hash(other) != canonical_hash(file));
+  other = file;
+  other.learned->trained_size = 0;
+  BOOST_CHECK(canonical_hash(other) != canonical_hash(file));
+  BOOST_CHECK_EQUAL(parse_sampler(to_pbtxt(other), "s").learned->trained_size, 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_hash_is_of_what_the_sampler_does) {
   const SamplerFile file = small_file();
   BOOST_CHECK_EQUAL(canonical_hash(file), "d47e12df42e9418a5608f41d7801290e");

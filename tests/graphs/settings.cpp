@@ -39,7 +39,10 @@ BOOST_AUTO_TEST_CASE(a_setting_takes_the_place_of_what_the_file_says) {
   BOOST_TEST(*load({"run.chains=8"}).run.chains == 8);
   BOOST_TEST(*load({"run.step_size.constant=0.5"}).run.step_size->constant == 0.5);
   BOOST_TEST(*load({"run.seed=18446744073709551615"}).run.seed == ~std::uint64_t{0});
-  BOOST_TEST(load({"sampler.name=hmc"}).sampler == "hmc");
+  BOOST_TEST(load({"sampler.name=hmc"}).sampler() == "hmc");
+  BOOST_TEST(
+      *load({"sampler.name=hmc", "sampler.step_size.constant=2"}).samplers[0].step_size->constant ==
+      2);
   BOOST_TEST(load({"run.on_divergence=drop"}).run.drop_diverged);
   BOOST_TEST(*load({"run.chains=8", "run.chains=9"}).run.chains == 9);
 }
@@ -71,6 +74,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_one_sentence) {
              "[setting] 'run.chains.more=8': 'run.chains' has no parts");
   BOOST_TEST(error("data.columns.input=x") ==
              "[setting] 'data.columns.input=x': there is none of 'data.columns'");
+  BOOST_TEST(error("sampler.step_size.constant=1") == "[load] e.pbtxt: sampler.name is missing");
 }
 
 BOOST_AUTO_TEST_CASE(values_are_checked_as_if_they_stood_in_the_file) {
