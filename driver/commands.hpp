@@ -18,7 +18,9 @@ Command grad_command();
 Command train_command();
 Command sample_command();
 Command resume_command();
+Command predict_command();
 Command summary_command();
+Command table_command();
 Command report_command();
 Command ops_command();
 

@@ -6,8 +6,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "data/array_file.hpp"
+#include "data/content_hash.hpp"
 #include "data/dataset.hpp"
+#include "data/labels.hpp"
 #include "data/npy.hpp"
+#include "data/scaling.hpp"
+#include "data/split.hpp"
 #include "data/standardise.hpp"
 #include "engine/attributes.hpp"
 #include "engine/role.hpp"
@@ -64,9 +69,20 @@ bool is_whole_path(const std::string& file) {
   return file.find('/') < file.find('=') || std::filesystem::is_regular_file(file, fault);
 }
 
-Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& settings) {
+// Data that can be fetched and are not there yet.
+void check_fetched(const std::string& path) {
+  const std::string fetched = (data_directory() / "").string();
+  std::error_code fault;
+  if (path.starts_with(fetched) && !std::filesystem::exists(path, fault))
+    fail(ErrorKind::io, "data",
+         "{} is not there; tools/fetch-data fetches it, as in 'tools/fetch-data {}'", path,
+         path.substr(fetched.size(), path.find('/', fetched.size()) - fetched.size()));
+}
+
+Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& settings,
+                   const std::vector<std::string>& files) {
   Sources sources;
-  for (const std::string& file : settings.files) {
+  for (const std::string& file : files) {
     const std::size_t equals = file.find('=');
     const std::string name = file.substr(0, equals);
     const bool known = std::any_of(inputs.begin(), inputs.end(),
@@ -82,6 +98,8 @@ Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& set
       sources.table = file;
     }
   }
+  if (!sources.table.empty()) check_fetched(sources.table);
+  for (const auto& [input, path] : sources.arrays) check_fetched(path);
   for (const auto& [input, columns] : settings.columns) {
     input_named(inputs, "columns", input);
     if (sources.table.empty() || sources.arrays.contains(input))
@@ -156,7 +174,10 @@ void take_array_sizes(const DataInput& input, const std::string& path, Sizes& si
   if (std::none_of(input.dims.begin() + static_cast<std::ptrdiff_t>(first), input.dims.end(),
                    [&](const std::string& dim) { return sizes.open(dim); }))
     return;
-  const Shape shape = npy_shape(path);
+  const Shape shape = array_shape(path);
+  // An input [rows,size] takes rows of any shape as lists.
+  if (input.rows && input.dims.size() == 2 && shape.rank() > 2)
+    return sizes.take(input.dims[1], shape.without_front().elements(), path);
   if (static_cast<std::size_t>(shape.rank()) != input.dims.size()) return;  // refused later
   for (std::size_t axis = first; axis < input.dims.size(); ++axis)
     sizes.take(input.dims[axis], shape[static_cast<int>(axis)], path);
@@ -189,7 +210,7 @@ void take_table_sizes(const std::vector<DataInput>& inputs, const Sources& sourc
 
 // An input without rows takes its file as it is.
 Tensor whole_array(const DataInput& input, const Type& type, const std::string& path) {
-  Tensor tensor = load_npy(path);
+  Tensor tensor = load_array(path);
   if (tensor.dtype() == DType::f64 && type.dtype == DType::f32) tensor = narrow(path, tensor);
   if (tensor.type() != type)
     fail(ErrorKind::data, "sample", "input '{}' is {}, but {} holds {}", input.name,
@@ -235,15 +256,78 @@ void note_unused(const Table& table, const Dataset& dataset, std::vector<std::st
 
 }  // namespace
 
+namespace {
+
+// Row by row from the files of one set, with labels chosen and scaled as the settings say.
+Dataset prepared_rows(const std::vector<DataInput>& inputs, const Sources& sources,
+                      const std::optional<Table>& table, const Sizes& sizes,
+                      const DataSettings& settings) {
+  Dataset dataset = load_rows(inputs, sources, table, sizes);
+  if (settings.labels) {
+    input_named(inputs, "labels", settings.labels->input);
+    dataset = keep_labels(dataset, settings.labels->input, settings.labels->keep);
+  }
+  for (const ScalingSettings& scaling : settings.scaling) {
+    input_named(inputs, "scaling", scaling.input);
+    Scaling{scaling.input, scaling.divisor, scaling.mean, scaling.sd}.apply(dataset);
+  }
+  return dataset;
+}
+
+std::optional<Table> load_table(const Sources& sources, const DataSettings& settings) {
+  if (sources.table.empty()) return std::nullopt;
+  return load_csv(sources.table, {.separator = separator_of(settings)});
+}
+
+HeldOut held_out(const Dataset& dataset) {
+  HeldOut rows;
+  rows.rows = dataset.rows();
+  for (const Dataset::Array& array : dataset.arrays())
+    rows.tensors.emplace(array.name, array.tensor);
+  return rows;
+}
+
+// Files that are the same in both sets: what is learned would be judged by itself.
+void note_same_files(const Sources& data, const Sources& test, std::vector<std::string>& notes) {
+  const auto compare = [&](const std::string& a, const std::string& b) {
+    if (const std::string warning = same_content_warning(a, b); !warning.empty())
+      notes.push_back(warning);
+  };
+  if (!data.table.empty() && !test.table.empty()) compare(data.table, test.table);
+  for (const auto& [input, path] : data.arrays)
+    if (const auto other = test.arrays.find(input); other != test.arrays.end())
+      compare(path, other->second);
+}
+
+// `optional` may have no data; "" when all must have.
+Dataset load_more(const std::vector<DataInput>& inputs, const Sources& sources, const Sizes& sizes,
+                  const DataSettings& settings, std::string_view optional) {
+  std::vector<DataInput> given;
+  const std::optional<Table> table = load_table(sources, settings);
+  for (const DataInput& input : inputs) {
+    const bool in_table =
+        table &&
+        (input.name != optional || sources.columns.contains(input.name) ||
+         std::find(table->names.begin(), table->names.end(), input.name) != table->names.end());
+    if (sources.arrays.contains(input.name) || (input.rows && in_table)) {
+      given.push_back(input);
+    } else if (input.rows && input.name != optional) {
+      fail(ErrorKind::usage, "data", "input '{}' {} has no data among {}", input.name,
+           to_string(input.type), fmt::join(settings.test, ", "));
+    }
+  }
+  return prepared_rows(given, sources, table, sizes, settings);
+}
+
+}  // namespace
+
 LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
                      const DataSettings& settings) {
   const std::vector<DataInput> inputs = data_inputs(graph, declared);
-  const Sources sources = sort_files(inputs, settings);
+  const Sources sources = sort_files(inputs, settings, settings.files);
   check_sources(inputs, sources, settings);
 
-  std::optional<Table> table;
-  if (!sources.table.empty())
-    table = load_csv(sources.table, {.separator = separator_of(settings)});
+  const std::optional<Table> table = load_table(sources, settings);
   Sizes sizes(declared);
   for (const DataInput& input : inputs)
     if (const auto file = sources.arrays.find(input.name); file != sources.arrays.end())
@@ -251,9 +335,26 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
   if (table) take_table_sizes(inputs, sources, *table, sizes);
 
   LoadedData result;
-  Dataset dataset = load_rows(inputs, sources, table, sizes);
-  if (!settings.standardise.empty())
-    result.notes = standardise(dataset, settings.standardise).warnings;
+  Dataset dataset = prepared_rows(inputs, sources, table, sizes, settings);
+  std::optional<Dataset> validation, test;
+  if (settings.validation) {
+    auto [first, last] = split_last(dataset, *settings.validation);
+    dataset = std::move(first);
+    validation = std::move(last);
+  }
+  if (!settings.test.empty()) {
+    const Sources files = sort_files(inputs, settings, settings.test);
+    note_same_files(sources, files, result.notes);
+    test = load_more(inputs, files, sizes, settings, "");
+  }
+  if (!settings.standardise.empty()) {
+    const Standardisation standardisation = standardise(dataset, settings.standardise);
+    for (const std::string& warning : standardisation.warnings) result.notes.push_back(warning);
+    if (validation) standardisation.apply(*validation);
+    if (test) standardisation.apply(*test);
+  }
+  if (validation) result.validation = held_out(*validation);
+  if (test) result.test = held_out(*test);
   if (table) note_unused(*table, dataset, result.notes);
   result.rows = dataset.rows();
   result.sizes = sizes.found();
@@ -269,6 +370,27 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
     }
   }
   return result;
+}
+
+HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
+                       const std::vector<std::string>& files, const std::string& optional) {
+  DataSettings chosen = settings;
+  chosen.test = files;
+  const DeclaredSizes declared;
+  const std::vector<DataInput> inputs = data_inputs(graph, declared);
+  const Sizes sizes(declared);
+  const Sources sources = sort_files(inputs, chosen, files);
+  // Rows cannot be chosen by labels that are not there.
+  if (sources.table.empty() && !sources.arrays.contains(optional)) chosen.labels.reset();
+  Dataset rows = load_more(inputs, sources, sizes, chosen, optional);
+  if (chosen.standardise.empty()) return held_out(rows);
+  DataSettings learned = settings;
+  learned.test.clear();
+  const Sources first = sort_files(inputs, learned, learned.files);
+  Dataset data = prepared_rows(inputs, first, load_table(first, learned), sizes, learned);
+  if (learned.validation) data = split_last(data, *learned.validation).first;
+  standardise(data, learned.standardise).apply(rows);
+  return held_out(rows);
 }
 
 std::string absolute_source(const std::string& source) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/evaluation.hpp"
 #include "engine/graph.hpp"
 #include "engine/tensor.hpp"
 #include "graphs/experiment_file.hpp"
@@ -25,13 +26,22 @@ struct LoadedData {
   std::string rows_size;                      // the name of the leading size, or ""
   std::map<std::string, std::int64_t> sizes;  // that the files decide, other than `rows_size`
   std::vector<std::string> notes;
+  std::optional<HeldOut> test, validation;
 };
 
-// Reads a CSV file, NPY files (INPUT=FILE), or both, for the inputs of `graph`, which was loaded
-// from a file with these sizes. Throws a usage Error when an input is left without data or a name
+// Reads a CSV file, NPY and IDX files (INPUT=FILE), or both, for the inputs of `graph`, which was
+// loaded from a file with these sizes; then leaves out the rows with other labels, scales, sets
+// rows aside for validation, and standardises by those that are left. Test data get all of it with
+// the same numbers. Throws a usage Error when an input is left without data or a name
 // is wrong, a data Error for content that does not fit.
 LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
                      const DataSettings& settings);
+
+// Other rows for the same inputs, prepared as those of `settings` are; `files` are named as there.
+// Inputs in `optional` may be left out. Where inputs are standardised, the data of `settings` are
+// read again for it.
+HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
+                       const std::vector<std::string>& files, const std::string& optional);
 
 // FILE or INPUT=FILE with the file's absolute path.
 std::string absolute_source(const std::string& source);

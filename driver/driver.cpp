@@ -86,9 +86,10 @@ void fill_standard_descriptors() {
 }  // namespace
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands{
-      check_command(),  show_command(),   run_command(),     grad_command(),   train_command(),
-      sample_command(), resume_command(), summary_command(), report_command(), ops_command()};
+  static const std::vector<Command> commands{check_command(),  show_command(),    run_command(),
+                                             grad_command(),   train_command(),   sample_command(),
+                                             resume_command(), predict_command(), summary_command(),
+                                             table_command(),  report_command(),  ops_command()};
   return commands;
 }
 

@@ -41,6 +41,15 @@ LearnedSampler first_sampler(const TrainingSettings& settings) {
   std::vector<double>& curl = sampler.curl.weights;
   const auto outputs = static_cast<std::size_t>(sampler.curl.hidden.back()) + 1;
   for (std::size_t i = curl.size() - outputs; i < curl.size(); ++i) curl[i] *= settings.curl_output;
+  if (settings.curl_start) {
+    // Q begins near beta + scale T(bias).
+    const double bias =
+        inverse(sampler.curl.transform, (*settings.curl_start - sampler.beta) / sampler.curl.scale);
+    if (!std::isfinite(bias))
+      fail(ErrorKind::usage, "train",
+           "Q cannot begin at {}: the network's transform cannot give it", *settings.curl_start);
+    curl.back() = bias;
+  }
   if (settings.diffusion_start) {
     // D begins near c + scale T(bias).
     const double wanted = (*settings.diffusion_start - sampler.c) / sampler.diffusion.scale;
@@ -97,7 +106,8 @@ MetaLearning::MetaLearning(const Energy& energy, const GradientSource& gradient,
   recipe.gradient = gradient;
   recipe.gradient.differentiable = settings.through_gradient;
   const Step step = recipe_step(
-      energy, complete_recipe(learned_dynamics(sampler_, {}, settings.step_size)), recipe);
+      energy, complete_recipe(learned_dynamics(sampler_, tasks_[0].statistics, settings.step_size)),
+      recipe);
   check_nodes(step, settings);
   state_ = step.state;
 

@@ -1,6 +1,7 @@
 // whorl report: the curves, the quality and the origin of runs, as one page of HTML.
 #include "driver/commands.hpp"
 #include "driver/report/page.hpp"
+#include "driver/run_groups.hpp"
 #include "engine/error.hpp"
 #include "engine/file.hpp"
 
@@ -21,7 +22,7 @@ void run_report(const Arguments& arguments, Output& output) {
   for (const std::string& directory : arguments.positional()) {
     if (directory.empty())
       fail(ErrorKind::usage, "report", "DIR is empty; expected the directory of a run");
-    runs.push_back(load_run(directory));
+    for (const fs::path& path : runs_within(directory)) runs.push_back(load_run(path));
   }
   const std::string page =
       report::make_page(runs, {arguments.threads(), arguments.memory_budget()});
@@ -38,10 +39,10 @@ Command report_command() {
       {"DIR..."},
       1,
       "one page of HTML about runs",
-      "DIR is the directory of a run, finished or not. The page has a verdict in words, a\n"
-      "table of all runs beside published values, curves, diagnostics of the draws,\n"
-      "trajectories, what a learned sampler has learned, and how to run it again. It needs\n"
-      "no network and no other file.",
+      "DIR is the directory of a run, finished or not, or one that has runs in it. The page\n"
+      "has a verdict in words, a table of all runs beside published values, curves,\n"
+      "calibration of predictions, diagnostics of the draws, trajectories, what a learned\n"
+      "sampler has learned, and how to run it again. It needs no network and no other file.",
       "whorl report runs/t runs/s -o comparison.html",
       {{"output", "FILE", "the page (default: DIR/report.html; of several runs, report.html)", 'o'},
        threads_option,

@@ -1,4 +1,6 @@
 // whorl resume: goes on with a run that was stopped or killed.
+#include "driver/resume.hpp"
+
 #include "driver/commands.hpp"
 #include "driver/sample_run.hpp"
 #include "driver/train_run.hpp"
@@ -18,19 +20,21 @@ std::optional<Checkpoint> newest_checkpoint(RunDirectory& directory, const Outpu
 
 void run_resume(const Arguments& arguments, Output& output) {
   override_environment(output);
-  const std::string& path = arguments.positional()[0];
-  RunDirectory directory(path, RunDirectory::Use::resume);
-  ExperimentFile experiment = load_experiment(directory.file("config.pbtxt"));
-  std::optional<Checkpoint> checkpoint = newest_checkpoint(directory, output);
-  const Session session = Session::of(arguments);
-  if (experiment.training)
-    return train_into(directory, {std::move(experiment), session, ""}, std::move(checkpoint),
-                      output);
-  sample_into(directory, {path, {std::move(experiment), false}, session}, std::move(checkpoint),
-              output);
+  resume_run(arguments.positional()[0], Session::of(arguments), output);
 }
 
 }  // namespace
+
+void resume_run(const std::filesystem::path& path, const Session& session, Output& output) {
+  RunDirectory directory(path, RunDirectory::Use::resume);
+  ExperimentFile experiment = load_experiment(directory.file("config.pbtxt"));
+  std::optional<Checkpoint> checkpoint = newest_checkpoint(directory, output);
+  if (experiment.training)
+    return train_into(directory, {std::move(experiment), session, ""}, std::move(checkpoint),
+                      output);
+  sample_into(directory, {path.string(), {std::move(experiment), false}, session},
+              std::move(checkpoint), output);
+}
 
 Command resume_command() {
   return {

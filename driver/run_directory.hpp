@@ -5,6 +5,7 @@
 //   sampler.pbtxt   the sampler: that a run of `sample` took from a file, or that `train` learned
 //   metrics.jsonl   one JSON object a line: step and what is measured there
 //   draws.nc        the draws of `sample`
+//   scores.json     how well it predicts data that it has not seen, when it has ended
 //   events.jsonl    one JSON object a line: all that depends on the clock and the machine
 //   checkpoint/     what a run that was stopped goes on from
 //   run.lock        locked while a process is at work here

@@ -22,18 +22,6 @@ constexpr int most_failures = 3;
 constexpr double progress_seconds = 0.05;
 constexpr std::string_view metrics_size = "files/metrics";
 
-std::string first_difference(std::string_view found, std::string_view expected) {
-  for (int line = 1;; ++line) {
-    const std::string_view a = found.substr(0, found.find('\n'));
-    const std::string_view b = expected.substr(0, expected.find('\n'));
-    if (a != b)
-      return fmt::format("line {} is '{}', and was '{}'", line, printable(b), printable(a));
-    if (a.size() == found.size() || b.size() == expected.size()) return "one has more lines";
-    found.remove_prefix(a.size() + 1);
-    expected.remove_prefix(b.size() + 1);
-  }
-}
-
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -74,6 +62,18 @@ ExperimentFile with_limits(ExperimentFile experiment, const Session& session) {
   if (session.checkpoint_seconds)
     experiment.storage.checkpoint_seconds = session.checkpoint_seconds;
   return experiment;
+}
+
+std::string first_difference(std::string_view found, std::string_view expected) {
+  for (int line = 1;; ++line) {
+    const std::string_view a = found.substr(0, found.find('\n'));
+    const std::string_view b = expected.substr(0, expected.find('\n'));
+    if (a != b)
+      return fmt::format("line {} is '{}', and was '{}'", line, printable(b), printable(a));
+    if (a.size() == found.size() || b.size() == expected.size()) return "one has more lines";
+    found.remove_prefix(a.size() + 1);
+    expected.remove_prefix(b.size() + 1);
+  }
 }
 
 Identity program_identity(std::string_view kind) {

@@ -39,6 +39,9 @@ RunDirectory::Use use_for(const Arguments& arguments);
 // With the limits of a call that begins a run, which become the run's own.
 ExperimentFile with_limits(ExperimentFile experiment, const Session& session);
 
+// "line 3 is '...', and was '...'": where a text is not what it was.
+std::string first_difference(std::string_view was, std::string_view is);
+
 // What a checkpoint must agree in with the run that takes it up, texts by name.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 // Version and arithmetic of this program; `kind` is "sample" or "train".

@@ -166,6 +166,8 @@ RunRecord load_run(const fs::path& directory) {
     record.sampler = load_sampler(directory / "sampler.pbtxt");
   if (fs::exists(directory / "draws.nc", fault))
     record.draws.emplace((directory / "draws.nc").string());
+  if (fs::exists(directory / scores_name, fault))
+    record.scores = load_scores(directory / scores_name);
   return record;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/scores_file.hpp"
 #include "graphs/experiment_file.hpp"
 #include "graphs/sampler_file.hpp"
 #include "storage/draws_file.hpp"
@@ -38,6 +39,7 @@ struct RunRecord {
   std::vector<RunEvent> events;
   std::optional<SamplerFile> sampler;  // sampler.pbtxt: used by `sample`, made by `train`
   std::optional<DrawsReader> draws;    // of `sample`
+  std::optional<RunScores> scores;     // of predictions, at the end
   bool locked = false;                 // whether a program was at work on it when it was read
 
   bool is_training() const { return experiment.training.has_value(); }

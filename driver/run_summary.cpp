@@ -295,7 +295,7 @@ RunSummary summarise_run(const std::filesystem::path& directory, const SummaryRe
     fail(ErrorKind::data, "summary", "{}: there are no draws yet: the run is {} after step {}",
          run.directory, run.state, record.steps());
   run.target = target_name(record.experiment);
-  run.sampler = record.experiment.sampler;
+  run.sampler = record.experiment.sampler();
   run.chains = record.draws->layout().chains;
   run.steps = record.steps();
   run.draws = record.draws->draws();

@@ -11,7 +11,7 @@ namespace {
 // Momenta need not be N(0, T) in HMC, whose proposals may be refused, or with a kinetic energy of
 // the sampler's own.
 bool expects_kinetic(const RunRecord& run) {
-  const std::string& name = run.experiment.sampler;
+  const std::string& name = run.experiment.sampler();
   if (name == "sghmc" || name == "sgnht") return true;
   if (!run.sampler) return false;
   if (run.sampler->learned) return true;
@@ -34,12 +34,12 @@ std::vector<double> chain_means(const DrawnStatistic& statistic, std::size_t cha
 }  // namespace
 
 bool is_optimiser(const RunRecord& run) {
-  return run.experiment.sampler == "adam" || run.experiment.sampler == "sgdm";
+  return run.experiment.sampler() == "adam" || run.experiment.sampler() == "sgdm";
 }
 
 std::optional<double> expected_temperature(const RunRecord& run) {
   if (is_optimiser(run)) return std::nullopt;
-  for (const auto& [name, value] : run.experiment.sampler_settings)
+  for (const auto& [name, value] : run.experiment.sampler_settings())
     if (name == "temperature") return value > 0 ? std::optional(value) : std::nullopt;
   return 1;
 }

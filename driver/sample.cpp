@@ -2,6 +2,7 @@
 #include "driver/commands.hpp"
 #include "driver/sample_run.hpp"
 #include "driver/sampler_choice.hpp"
+#include "driver/seeds.hpp"
 
 namespace whorl::driver {
 
@@ -10,15 +11,16 @@ namespace {
 // Named after the target and the sampler where the user does not say.
 std::filesystem::path directory_for(const Arguments& arguments, const ExperimentFile& experiment) {
   if (arguments.has("out")) return arguments.text("out");
-  const std::string sampler = is_sampler_file(experiment.sampler)
-                                  ? std::filesystem::path(experiment.sampler).stem().string()
-                                  : experiment.sampler;
+  const std::string sampler = is_sampler_file(experiment.sampler())
+                                  ? std::filesystem::path(experiment.sampler()).stem().string()
+                                  : experiment.sampler();
   const std::filesystem::path target(arguments.positional()[0]);
   return std::filesystem::path("runs") / fmt::format("{}-{}", target.stem().string(), sampler);
 }
 
 void run_sample(const Arguments& arguments, Output& output) {
   override_environment(output);
+  if (arguments.has("seeds")) return sample_seeds(arguments, output);
   const Session session = Session::of(arguments);
   SampleRequest request{arguments.positional()[0], sample_experiment(arguments), session};
   request.asked.experiment = with_limits(std::move(request.asked.experiment), session);
@@ -48,6 +50,7 @@ Command sample_command() {
        {"thin", "N", "keep one state in N (default 1)"},
        {"start", "START", "normal:MEAN,SD, uniform:LOW,HIGH or a number (default normal:0,1)"},
        {"seed", "N", "of all random numbers (default 0)"},
+       {"seeds", "N,...|A..B", "a run for each, in DIR/seed-N; those that are done are left alone"},
        {"data", "FILE", "a CSV file, or INPUT=FILE.npy; once for every file", '\0', true},
        {"columns", "INPUT=A,B", "the columns of the CSV file that an input takes", '\0', true},
        {"standardise", "INPUT,...", "inputs whose columns get mean 0 and sd 1"},

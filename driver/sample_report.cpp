@@ -89,7 +89,7 @@ void add_temperature_warnings(SampleReport& report) {
 }
 
 void add_warnings(SampleReport& report) {
-  const std::string& sampler = report.experiment.sampler;
+  const std::string& sampler = report.experiment.sampler();
   const bool optimiser = sampler == "adam" || sampler == "sgdm";
   if (sampler == "psgld")
     report.notes.push_back(
@@ -164,9 +164,9 @@ void print_curve(const SampleReport& report, Output& output) {
 
 void add_settings(Json& json, const SampleReport& report) {
   const RunSettings& run = report.experiment.run;
-  json.field("target", report.target).field("sampler", report.experiment.sampler);
+  json.field("target", report.target).field("sampler", report.experiment.sampler());
   json.key("settings").object();
-  for (const auto& [name, value] : report.experiment.sampler_settings) json.field(name, value);
+  for (const auto& [name, value] : report.experiment.sampler_settings()) json.field(name, value);
   json.end();
   if (run.step_size->constant) json.field("step_size", *run.step_size->constant);
   json.field("chains", *run.chains).field("steps", report.totals.steps);
@@ -222,12 +222,33 @@ SampleReport make_report(SampleFindings findings) {
   return report;
 }
 
+namespace {
+
+// How well the chains predict at the end, where there are rows to judge by.
+void add_predictions(const SampleReport& report,
+                     std::vector<std::pair<std::string, std::string>>& lines) {
+  if (report.metrics.empty()) return;
+  const MetricsRow& last = report.metrics.back();
+  for (const auto& [label, prefix] :
+       {std::pair("test", ""), std::pair("average", "average_"),
+        std::pair("validation", "validation_"), std::pair("its average", "validation_average_")}) {
+    const auto error = last.find(fmt::format("{}error", prefix));
+    const auto nll = last.find(fmt::format("{}nll", prefix));
+    const auto sum = last.find(fmt::format("{}nll_sum", prefix));
+    if (error == last.end() || nll == last.end() || sum == last.end()) continue;
+    lines.emplace_back(label, fmt::format("error {:.4f}, NLL {:.5f} a row, {:.2f} in all",
+                                          error->second, nll->second, sum->second));
+  }
+}
+
+}  // namespace
+
 void print_report(const SampleReport& report, Output& output) {
   const SamplingTotals& totals = report.totals;
   const RunSettings& run = report.experiment.run;
   const double rate = static_cast<double>(totals.steps) / report.seconds;
   output.print("{}, sampled by {}\n", printable(report.target),
-               printable(report.experiment.sampler));
+               printable(report.experiment.sampler()));
   std::vector<std::pair<std::string, std::string>> lines{
       {"chains", fmt::format("{} of {} steps", *run.chains, totals.steps)},
       {"draws",
@@ -249,6 +270,7 @@ void print_report(const SampleReport& report, Output& output) {
                     or_dash(totals.configurational_temperature.value, "{:.4f}")));
   for (const auto& [name, value] : totals.statistics)
     lines.emplace_back(name, or_dash(value, "{:.4g}"));
+  add_predictions(report, lines);
   std::size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
   for (const auto& [name, text] : lines) output.print("  {:<{}}  {}\n", name, width, text);

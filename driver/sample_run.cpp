@@ -7,6 +7,7 @@
 #include "driver/print.hpp"
 #include "driver/progress.hpp"
 #include "driver/sample_report.hpp"
+#include "driver/scores_file.hpp"
 #include "engine/attributes.hpp"
 #include "graphs/graph_file.hpp"
 
@@ -34,10 +35,13 @@ std::string_view name(Ending ending) {
 // {"step": 100, "energy": 12.5, "temperature": 1.01, ..., "kl": 0.2}
 std::string to_json_line(const Metrics& metrics) {
   JsonLine line;
-  line.field("step", metrics.step).field("energy", metrics.energy);
+  line.field("step", metrics.step);
+  if (metrics.epoch) line.field("epoch", *metrics.epoch);
+  line.field("energy", metrics.energy);
   if (metrics.temperature) line.field("temperature", *metrics.temperature);
   line.field("configurational_temperature", metrics.configurational_temperature);
   if (metrics.kl) line.field("kl", *metrics.kl);
+  for (const auto& [name, value] : metrics.scores) line.field(name, value);
   return line.text();
 }
 
@@ -59,9 +63,14 @@ SamplingOptions options_of(const RunSettings& run, const Schedule& step_size,
 // The experiment as it is stored: files have the names that they have in the directory.
 ExperimentFile stored_experiment(ExperimentFile experiment, const Target& target,
                                  const ChosenSampler& sampler) {
-  if (!target.gaussian) experiment.targets[0].graph = "energy.pb";
+  if (!target.gaussian) {
+    experiment.targets[0].graph = "energy.pb";
+    experiment.targets[0].sizes.clear();
+    experiment.targets[0].ops.clear();
+  }
   for (std::string& file : experiment.data.files) file = absolute_source(file);
-  if (sampler.file) experiment.sampler = "sampler.pbtxt";
+  for (std::string& file : experiment.data.test) file = absolute_source(file);
+  if (sampler.file) experiment.samplers.front().name = "sampler.pbtxt";
   return experiment;
 }
 
@@ -72,16 +81,30 @@ struct Prepared {
   SamplingOptions options;
 };
 
+// Rates and passes over the data as step sizes and steps, now that the data are known.
+void resolve_step_size(ExperimentFile& experiment, const Target& target) {
+  RunSettings& run = experiment.run;
+  SamplerSettings& sampler = experiment.samplers.front();
+  if (sampler.learning_rate)
+    run.step_size = mapped(*std::exchange(sampler.learning_rate, std::nullopt), [&](double rate) {
+      return step_size_of_rate(sampler.name, rate, target.rows);
+    });
+  if (!run.step_size) return;
+  const Minibatch& batch = target.gradient.minibatch;
+  run.step_size = by_steps(*run.step_size, batch.rows > 0 ? batch.rows / batch.size : 1);
+}
+
 Prepared prepare(const SampleRequest& request, const Output& output) {
   ExperimentFile experiment = request.asked.experiment;
   RunSettings& run = experiment.run;
-  std::optional<Schedule> step_size;
-  if (run.step_size) step_size = make_schedule(*run.step_size);
   const Session& session = request.session;
   Target target = load_target(experiment.targets[0], experiment.data, session.memory_budget);
   for (const std::string& note : target.notes) output.note(note);
-  ChosenSampler sampler = choose_sampler({.name = experiment.sampler,
-                                          .settings = experiment.sampler_settings,
+  resolve_step_size(experiment, target);
+  std::optional<Schedule> step_size;
+  if (run.step_size) step_size = make_schedule(*run.step_size);
+  ChosenSampler sampler = choose_sampler({.name = experiment.sampler(),
+                                          .settings = experiment.sampler_settings(),
                                           .step_size = step_size,
                                           .own_step_size = request.asked.own_step_size,
                                           .position = *run.position,
@@ -95,6 +118,8 @@ Prepared prepare(const SampleRequest& request, const Output& output) {
     run.step_size->constant = *sampler.own_step_size;
   }
   SamplingOptions options = options_of(run, sampler.step_size, session);
+  if (target.test || target.validation)
+    options.metrics_every = experiment.evaluation.every.value_or(options.metrics_every);
   return {std::move(experiment), std::move(target), std::move(sampler), std::move(options)};
 }
 
@@ -140,7 +165,7 @@ class SampleSession {
                           {"inference_library", "whorl"},
                           {"inference_library_version", WHORL_VERSION},
                           {"creation_library", "whorl"},
-                          {"sampler", prepared_.experiment.sampler},
+                          {"sampler", prepared_.experiment.sampler()},
                           {"seed", fmt::format("{}", options().seed)}};
   }
 
@@ -174,6 +199,10 @@ class SampleSession {
     all.emplace_back("config", config_);
     all.emplace_back("graph", canonical_hash(prepared_.sampler.step.graph));
     all.emplace_back("data", tensors_hash(prepared_.target.data));
+    if (prepared_.target.test)
+      all.emplace_back("test data", tensors_hash(prepared_.target.test->tensors));
+    if (prepared_.target.validation)
+      all.emplace_back("validation data", tensors_hash(prepared_.target.validation->tensors));
     return all;
   }
 
@@ -201,9 +230,9 @@ class SampleSession {
 
   // After the first step: a run that fails there leaves nothing behind.
   void begin() {
-    constexpr std::int64_t metrics_line = 150;
+    constexpr std::int64_t metrics_line = 400;
     directory_.check_space(draws_file_bytes(layout_) + 3 * checkpoint().bytes() +
-                           options().steps / metrics_every * metrics_line);
+                           options().steps / options().metrics_every * metrics_line);
     directory_.begin();
     if (!prepared_.target.gaussian)
       save_graph(prepared_.target.energy.graph(), directory_.file("energy.pb"));
@@ -312,10 +341,25 @@ class SampleSession {
       shrink_draws(draws_path(), sampling_.draws());
       layout_.draws = sampling_.draws();
     }
+    write_scores();
     // Only the last one is the same whenever the others were made.
     directory_.checkpoints().keep_only(last.step);
     keeper_.add_event(
         keeper_.event("end", sampling_.step()).field("reason", std::string(name(ending_))));
+  }
+
+  // How well the chains predict at the end; judged again, because a run may be taken up here.
+  void write_scores() {
+    if (sampling_.evaluations().empty()) return;
+    sampling_.look();
+    RunScores scores{sampling_.step(), {}};
+    for (const Evaluation& evaluation : sampling_.evaluations()) {
+      const std::string data = evaluation.prefix().empty() ? "test" : "validation";
+      scores.ensembles.push_back({data, "current", evaluation.current()});
+      if (const auto average = evaluation.average())
+        scores.ensembles.push_back({data, "average", *average});
+    }
+    directory_.write(scores_name, to_json(scores));
   }
 
   void report(std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max()) {

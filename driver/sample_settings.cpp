@@ -3,8 +3,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "driver/sampler_choice.hpp"
 #include "driver/target.hpp"
@@ -62,7 +64,8 @@ ScheduleSettings parse_phases(std::string_view option, std::string_view text) {
     if (equals == std::string::npos)
       fail(ErrorKind::usage, "sample", "{}: the phase '{}' is not STEP=SIZE", option, phase);
     schedule.phases.push_back({parse_count(option, std::string_view(phase).substr(0, equals)),
-                               parse_number(option, std::string_view(phase).substr(equals + 1))});
+                               parse_number(option, std::string_view(phase).substr(equals + 1)),
+                               {}});
   }
   return schedule;
 }
@@ -102,24 +105,41 @@ void take_data(const Arguments& arguments, DataSettings& data) {
     data.batch = arguments.integer("batch", 0, 1, std::numeric_limits<std::int32_t>::max());
 }
 
+// The settings that the experiment has for a sampler: those of its name, or of the first file for
+// another file.
+SamplerSettings settings_for(const std::string& name, const std::vector<SamplerSettings>& all) {
+  for (const SamplerSettings& known : all)
+    if (known.name == name) return known;
+  for (const SamplerSettings& known : all)
+    if (is_sampler_file(name) && is_sampler_file(known.name)) {
+      SamplerSettings settings = known;
+      settings.name = name;
+      return settings;
+    }
+  return {name};
+}
+
 void take_sampler(const Arguments& arguments, ExperimentFile& experiment) {
-  if (arguments.has("sampler")) {
-    // Settings are of the sampler that the file names.
-    if (arguments.text("sampler") != experiment.sampler) experiment.sampler_settings.clear();
-    experiment.sampler = arguments.text("sampler");
-  }
-  if (experiment.sampler.empty()) experiment.sampler = "sghmc";
-  for (const auto& [name, word] : arguments.assignments("set")) {
-    const auto choice = setting_choice(name, word);
-    const double value = choice ? *choice : parse_number(fmt::format("--set {}", name), word);
+  std::string name = experiment.sampler();
+  if (arguments.has("sampler")) name = arguments.text("sampler");
+  if (name.empty()) name = "sghmc";
+  SamplerSettings chosen = settings_for(name, experiment.samplers);
+  for (const auto& [setting, word] : arguments.assignments("set")) {
+    const auto choice = setting_choice(setting, word);
+    const double value = choice ? *choice : parse_number(fmt::format("--set {}", setting), word);
     bool there = false;
-    for (auto& [known, old] : experiment.sampler_settings)
-      if (known == name) {
+    for (auto& [known, old] : chosen.settings)
+      if (known == setting) {
         old = value;
         there = true;
       }
-    if (!there) experiment.sampler_settings.emplace_back(name, value);
+    if (!there) chosen.settings.emplace_back(setting, value);
   }
+  if (arguments.has("step-size")) {
+    chosen.step_size.reset();
+    chosen.learning_rate.reset();
+  }
+  experiment.samplers = {std::move(chosen)};
 }
 
 void take_run(const Arguments& arguments, RunSettings& run) {
@@ -224,6 +244,24 @@ ScheduleSettings parse_schedule(std::string_view option, std::string_view text) 
   return schedule;
 }
 
+ScheduleSettings by_steps(ScheduleSettings schedule, std::int64_t steps_per_epoch) {
+  for (ScheduleSettings::Phase& phase : schedule.phases)
+    if (phase.epoch)
+      phase.from = static_cast<std::int64_t>(std::ceil(*std::exchange(phase.epoch, std::nullopt) *
+                                                       static_cast<double>(steps_per_epoch)));
+  return schedule;
+}
+
+ScheduleSettings mapped(ScheduleSettings schedule, const std::function<double(double)>& rule) {
+  if (schedule.constant) schedule.constant = rule(*schedule.constant);
+  for (ScheduleSettings::Phase& phase : schedule.phases) phase.value = rule(phase.value);
+  if (schedule.cosine) schedule.cosine->highest = rule(schedule.cosine->highest);
+  if (schedule.polynomial)
+    fail(ErrorKind::usage, "sample",
+         "a polynomial learning rate is no polynomial step size; give it as one");
+  return schedule;
+}
+
 Schedule make_schedule(const ScheduleSettings& settings) {
   if (settings.constant) return Schedule::constant(*settings.constant);
   if (settings.polynomial)
@@ -232,7 +270,7 @@ Schedule make_schedule(const ScheduleSettings& settings) {
   if (settings.cosine) return Schedule::cyclical(settings.cosine->period, settings.cosine->highest);
   std::vector<Schedule::Phase> phases;
   for (const ScheduleSettings::Phase& phase : settings.phases)
-    phases.push_back({phase.from, phase.value});
+    phases.push_back({*phase.from, phase.value});
   return Schedule::phases(std::move(phases));
 }
 
@@ -267,16 +305,20 @@ SampleExperiment sample_experiment(const Arguments& arguments) {
              path);
       experiment.targets.emplace_back().graph = path;
   }
-  const std::string sampler = experiment.sampler;
+  const std::string sampler = experiment.sampler();
   take_target(arguments, experiment);
   take_data(arguments, experiment.data);
   take_sampler(arguments, experiment);
   take_run(arguments, experiment.run);
   take_storage(arguments, experiment);
+  const bool meant =
+      experiment.samplers.front().step_size || experiment.samplers.front().learning_rate;
   check_run(experiment.run);
   experiment.training.reset();
-  const bool own =
-      !arguments.has("step-size") && (!experiment.run.step_size || experiment.sampler != sampler);
+  SamplerSettings& chosen = experiment.samplers.front();
+  if (chosen.step_size) experiment.run.step_size = std::exchange(chosen.step_size, std::nullopt);
+  const bool own = !arguments.has("step-size") && !meant &&
+                   (!experiment.run.step_size || experiment.sampler() != sampler);
   return {std::move(experiment), own};
 }
 

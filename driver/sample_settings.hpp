@@ -4,6 +4,7 @@
 // Thread safety: free functions; values.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "driver/command_line.hpp"
@@ -29,6 +30,11 @@ ScheduleSettings parse_schedule(std::string_view option, std::string_view text);
 
 // "90s", "15m", "2h", "1d" or a number of seconds.
 double parse_duration(std::string_view option, std::string_view text);
+
+// With phases by steps instead of passes over the data.
+ScheduleSettings by_steps(ScheduleSettings schedule, std::int64_t steps_per_epoch);
+// With a rule applied to every value. Throws a usage Error for a polynomial.
+ScheduleSettings mapped(ScheduleSettings schedule, const std::function<double(double)>& rule);
 
 // Throws a usage Error for a step size that is not positive.
 Schedule make_schedule(const ScheduleSettings& settings);

@@ -21,12 +21,14 @@ using Settings = std::vector<std::pair<std::string, double>>;
 constexpr std::string_view integrators[] = {"semi_implicit", "euler"};
 constexpr std::string_view thermostats[] = {"chain", "coordinate"};
 constexpr std::string_view corrections[] = {"exact", "finite_differences"};
+constexpr std::string_view moments[] = {"energy", "likelihood"};
 enum class Correction { exact, finite_differences };
 
 std::span<const std::string_view> choices_of(std::string_view setting) {
   if (setting == "integrator") return integrators;
   if (setting == "thermostat") return thermostats;
   if (setting == "correction") return corrections;
+  if (setting == "moments") return moments;
   return {};
 }
 
@@ -70,6 +72,8 @@ BuiltinSettings builtin_settings_of(const Settings& settings, const Target& targ
     if (name == "epsilon") result.epsilon = value;
     if (name == "leapfrog_steps") result.leapfrog_steps = whole(name, value);
     if (name == "integrator") result.integrator = choice<Integrator>(name, value);
+    if (name == "friction_times_step_size") result.friction_times_step_size = value;
+    if (name == "moments") result.moments = choice<Moments>(name, value);
     if (name == "thermostat") result.thermostat = choice<Thermostat>(name, value);
   }
   return result;
@@ -83,8 +87,10 @@ Schedule given_step_size(const SamplerRequest& request) {
 
 ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target) {
   check_settings(request.name, request.settings, settings_of(request.name));
-  const BuiltinSettings settings = builtin_settings_of(request.settings, target);
+  BuiltinSettings settings = builtin_settings_of(request.settings, target);
   const Schedule step_size = given_step_size(request);
+  if (settings.friction_times_step_size)
+    settings.friction = *settings.friction_times_step_size / step_size.at(0);
   check_step_size(request.name, settings, step_size.largest());
   ChosenSampler sampler{builtin_step(request.name, target.energy, settings, target.gradient),
                         step_size,
@@ -128,16 +134,34 @@ std::optional<std::string> stability_note(const LearnedSampler& learned, double 
       step_size, diffusion.high);
 }
 
+// Bounds and offset of a learned sampler may differ from task to task.
+void take_settings(const SamplerRequest& request, LearnedSampler& learned) {
+  for (const auto& [name, value] : request.settings) {
+    if (name == "beta") learned.beta = value;
+    const bool curl = name == "curl_limit";
+    if (!curl && name != "diffusion_limit") continue;
+    if (!(value > 0))
+      fail(ErrorKind::usage, "sample", "setting '{}' is {}; expected a positive number", name,
+           value);
+    Network& network = curl ? learned.curl : learned.diffusion;
+    network.low = curl ? -value : 0;
+    network.high = value;
+  }
+}
+
 ChosenSampler choose_learned(const SamplerRequest& request, const Target& target,
                              SamplerFile file) {
   check_settings(request.name, request.settings,
-                 {"temperature", "noise_estimate", "integrator", "correction"});
-  const LearnedSampler& learned = *file.learned;
+                 {"temperature", "noise_estimate", "integrator", "correction", "beta", "curl_limit",
+                  "diffusion_limit"});
+  LearnedSampler learned = *file.learned;
+  take_settings(request, learned);
   std::optional<TaskStatistics> measured;
   if (learned.needs_statistics())
     measured = measure(target, learned.pilot, request.position, request.seed, request.threads,
                        request.memory_budget);
-  const TaskStatistics task = measured.value_or(TaskStatistics{});
+  TaskStatistics task = measured.value_or(TaskStatistics{});
+  task.rows = static_cast<double>(target.rows);
   std::optional<double> own;
   if (request.own_step_size && learned.step_size(task) > 0) own = learned.step_size(task);
   const Schedule step_size = own ? Schedule::constant(*own) : given_step_size(request);
@@ -171,6 +195,15 @@ ChosenSampler choose_file(const SamplerRequest& request, const Target& target) {
 }
 
 }  // namespace
+
+double step_size_of_rate(std::string_view sampler, double rate, std::int64_t rows) {
+  if (rows == 0)
+    fail(ErrorKind::usage, "sample",
+         "a learning rate is one per row of data, and the target has none; expected a step size");
+  if (sampler == "adam") return rate;
+  const double each = rate / static_cast<double>(rows);
+  return sampler == "sgld" || sampler == "psgld" || sampler == "sgdm" ? each : std::sqrt(each);
+}
 
 bool is_sampler_file(std::string_view name) {
   const auto builtin = builtin_names();

@@ -42,6 +42,10 @@ struct SamplerRequest {
 // is no step size, and where it is known to be too large.
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target);
 
+// What a rate per datum is as a step size of a sampler, for N rows: sqrt(rate / N) with a momentum,
+// rate / N without one, the rate itself for adam.
+double step_size_of_rate(std::string_view sampler, double rate, std::int64_t rows);
+
 // Whether a sampler's name is that of a file.
 bool is_sampler_file(std::string_view name);
 

@@ -24,7 +24,8 @@ std::int64_t steps_per_run(const Step& step, const SamplingOptions& options, std
   constexpr std::int64_t numbers = 20'000, nodes = 4'000;
   if (options.chains * size > numbers) return 1;
   for (std::int64_t group : {20, 10, 5, 4, 2})
-    if (options.steps % group == 0 && static_cast<std::int64_t>(step.graph.size()) * group <= nodes)
+    if (options.steps % group == 0 && options.metrics_every % group == 0 &&
+        static_cast<std::int64_t>(step.graph.size()) * group <= nodes)
       return group;
   return 1;
 }
@@ -72,6 +73,8 @@ struct SamplingRun::Impl {
   std::vector<std::int64_t> lost_steps;
   std::size_t known = 0;  // divergences that are in lost_steps
   Tensor masked;          // a state whose lost chains are NaN
+  std::vector<Evaluation> evaluations;
+  Metrics measured;  // for who looks before there is anything newer
 
   Impl(const Target& from, const Step& step, SamplingOptions chosen)
       : target(from),
@@ -97,6 +100,13 @@ struct SamplingRun::Impl {
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
     if (target.gaussian) pooled.emplace(size);
+    const auto evaluate = [&](const std::optional<HeldOut>& rows, const char* prefix) {
+      if (rows)
+        evaluations.emplace_back(target.energy, target.row_inputs, target.data, *rows, prefix,
+                                 options.chains, options.threads);
+    };
+    evaluate(target.test, "");
+    evaluate(target.validation, "validation_");
   }
 
   // Fills in what is stored of each draw, and returns what the chains have to keep for it.
@@ -235,7 +245,11 @@ SamplingRun::SamplingRun(const Target& target, const Step& step, SamplingOptions
     : impl_(std::make_unique<Impl>(target, step, std::move(options))) {}
 SamplingRun::~SamplingRun() = default;
 
-std::int64_t SamplingRun::memory_bytes() const { return impl_->chains->memory_bytes(); }
+std::int64_t SamplingRun::memory_bytes() const {
+  std::int64_t bytes = impl_->chains->memory_bytes();
+  for (const Evaluation& evaluation : impl_->evaluations) bytes += evaluation.memory_bytes();
+  return bytes;
+}
 const std::vector<std::string>& SamplingRun::draw_statistics() const { return impl_->stored_names; }
 std::int64_t SamplingRun::step() const { return impl_->chains->step(); }
 std::int64_t SamplingRun::draws() const {
@@ -257,20 +271,33 @@ void SamplingRun::advance() {
 void SamplingRun::keep(DrawsWriter& writer) { impl_->keep_draws(writer); }
 
 Metrics SamplingRun::recent() const {
+  if (step() == impl_->measured.step && step() > 0) return impl_->measured;
   const std::vector<bool> alive = impl_->alive();
   const auto mean = [&](std::string_view name) {
     return impl_->recent.find(std::string(name))->second.over(alive).value;
   };
-  Metrics metrics{step(), mean("energy"), {}, mean(configurational), {}};
+  Metrics metrics;
+  metrics.step = step();
+  metrics.energy = mean("energy");
+  metrics.configurational_temperature = mean(configurational);
+  const Minibatch& batch = impl_->target.gradient.minibatch;
+  if (batch.rows > 0)
+    metrics.epoch = static_cast<double>(step()) / static_cast<double>(batch.rows / batch.size);
   if (impl_->has_momentum) metrics.temperature = mean(kinetic);
   return metrics;
 }
 
 std::optional<Metrics> SamplingRun::measure(bool last) {
-  if (!last && step() % metrics_every != 0) return std::nullopt;
+  if (!last && step() % impl_->options.metrics_every != 0) return std::nullopt;
   Metrics metrics = recent();
   metrics.kl = impl_->kl();
+  for (Evaluation& evaluation : impl_->evaluations) {
+    evaluation.look(impl_->chains->state("position"), impl_->alive(),
+                    step() > impl_->options.burn_in);
+    for (auto& number : evaluation.numbers()) metrics.scores.push_back(std::move(number));
+  }
   for (auto& [name, mean] : impl_->recent) mean = ChainMeans(impl_->options.chains);
+  impl_->measured = metrics;
   return metrics;
 }
 
@@ -306,6 +333,13 @@ SamplingTotals SamplingRun::totals() const {
   return totals;
 }
 
+std::vector<Evaluation>& SamplingRun::evaluations() { return impl_->evaluations; }
+
+void SamplingRun::look() {
+  for (Evaluation& evaluation : impl_->evaluations)
+    evaluation.look(impl_->chains->state("position"), impl_->alive(), false);
+}
+
 void SamplingRun::save(Checkpoint& checkpoint) const {
   checkpoint.step = step();
   for (auto& [name, tensor] : impl_->chains->save())
@@ -313,6 +347,8 @@ void SamplingRun::save(Checkpoint& checkpoint) const {
   for (const auto& [name, mean] : impl_->means) checkpoint.put("mean/" + name, mean.save());
   for (const auto& [name, mean] : impl_->recent) checkpoint.put("recent/" + name, mean.save());
   if (impl_->pooled) checkpoint.put("pooled", impl_->pooled->save());
+  for (const Evaluation& evaluation : impl_->evaluations)
+    checkpoint.put(evaluation.prefix() + "average", evaluation.save());
 }
 
 void SamplingRun::load(const Checkpoint& checkpoint) {
@@ -324,6 +360,8 @@ void SamplingRun::load(const Checkpoint& checkpoint) {
          impl.options.steps);
   for (auto& [name, mean] : impl.means) mean.load(checkpoint.numbers("mean/" + name));
   for (auto& [name, mean] : impl.recent) mean.load(checkpoint.numbers("recent/" + name));
+  for (Evaluation& evaluation : impl.evaluations)
+    evaluation.load(checkpoint.numbers(evaluation.prefix() + "average"));
   if (!impl.chains->divergences().empty()) impl.pooled.reset();
   if (impl.pooled) {
     const std::vector<double> saved = checkpoint.numbers("pooled");

@@ -34,6 +34,7 @@ struct SamplingOptions {
   Start position{Start::Kind::normal, 0, 1};
   std::optional<Start> momentum;
   bool drop_diverged = false;
+  std::int64_t metrics_every = 100;  // steps
 
   std::int64_t draws() const { return (steps - burn_in) / thin; }
 };
@@ -41,12 +42,13 @@ struct SamplingOptions {
 // Means over the chains and the steps since the last metrics.
 struct Metrics {
   std::int64_t step = 0;
+  std::optional<double> epoch;  // passes over the data, where there are minibatches
   double energy = 0;
   std::optional<double> temperature;  // kinetic: p^2
   double configurational_temperature = 0;
   std::optional<double> kl;
+  std::vector<std::pair<std::string, double>> scores = {};  // of the chains' predictions, by name
 };
-inline constexpr std::int64_t metrics_every = 100;
 
 // A mean over chains and steps; its standard error is from the chains' own means, and empty where
 // they are too few to tell.
@@ -84,13 +86,19 @@ class SamplingRun {
   // Hands over the draws among the last steps. The log joint and the temperatures of a draw are
   // known one step later, and are handed over then.
   void keep(DrawsWriter& writer);
-  // The mean energy and temperature since the last metrics, for a look on the way.
+  // The mean energy and temperature since the last metrics, or these, for a look on the way.
   Metrics recent() const;
   // The metrics that are due, every metrics_every steps and at the end; `last`: this is the end.
+  // With them the chains' predictions are judged on the target's test and validation rows; those
+  // after burn-in are added to the posterior average.
   std::optional<Metrics> measure(bool last);
   // After the last step of all: hands over what the last draw still lacks.
   void finish(DrawsWriter& writer);
   SamplingTotals totals() const;
+
+  // The judgement of the chains as they are now and of the posterior average so far.
+  std::vector<Evaluation>& evaluations();
+  void look();
 
   // Everything that the rest of the run depends on.
   void save(Checkpoint& checkpoint) const;

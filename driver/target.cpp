@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/labels.hpp"
 #include "data/minibatch.hpp"
 #include "driver/data_sources.hpp"
 #include "engine/ops.hpp"
@@ -60,14 +61,37 @@ void check_parameters(const DeclaredSizes& declared, const Energy& energy,
   }
 }
 
+// Labels that the logits have no column for would be found in the middle of a run.
+void check_labels(Target& target) {
+  const std::string input = label_input(target.energy, target.row_inputs);
+  const Graph& graph = target.energy.graph();
+  std::int64_t classes = 2;
+  for (const Graph::Output& output : graph.outputs())
+    if (output.name == logits_output && graph.type(output.node).shape.rank() == 2)
+      classes = graph.type(output.node).shape[1];
+  const auto check = [&](const std::map<std::string, Tensor>& tensors, std::string_view which) {
+    Dataset labels;
+    labels.add({input, tensors.at(input), std::string(which), {}});
+    if (tensors.at(input).dtype() != DType::i32) return;
+    for (const std::string& warning : check_labels(labels, input, classes))
+      target.notes.push_back(warning);
+  };
+  check(target.data, "the data");
+  if (target.test) check(target.test->tensors, "the test data");
+  if (target.validation) check(target.validation->tensors, "the validation data");
+}
+
 Target load_graph_target(const TargetSettings& settings, const DataSettings& data) {
   LoadReport report;
   LoadOptions options;
   options.report = &report;
+  options.sizes = settings.sizes;
+  options.ops = settings.ops;
   Graph graph = load_graph(settings.graph, options);
   // Whether there is anything to sample is known before data are read.
   const Energy as_written(graph);
-  const DeclaredSizes declared = declared_sizes(settings.graph);
+  DeclaredSizes declared = declared_sizes(settings.graph);
+  for (const auto& [name, value] : settings.sizes) declared.values.at(name) = value;
   LoadedData loaded = load_data(graph, declared, data);
   std::vector<std::string> notes = report.warnings;
   notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
@@ -81,15 +105,26 @@ Target load_graph_target(const TargetSettings& settings, const DataSettings& dat
     scale = static_cast<double>(loaded.rows) / static_cast<double>(rows);
   }
   options.report = nullptr;
-  options.sizes = loaded.sizes;
+  for (const auto& [name, value] : loaded.sizes) {
+    const auto given = settings.sizes.find(name);
+    if (given != settings.sizes.end() && given->second != value)
+      fail(ErrorKind::usage, "sample", "size '{}' is to be {}, and is {} by the data", name,
+           given->second, value);
+    options.sizes[name] = value;
+  }
   if (!loaded.rows_size.empty()) options.sizes[loaded.rows_size] = rows;
   if (!options.sizes.empty()) graph = load_graph(settings.graph, options);
-  return {Energy(std::move(graph), scale),
-          std::move(gradient),
-          std::move(loaded.tensors),
-          loaded.rows,
-          std::nullopt,
-          std::move(notes)};
+  Target target{Energy(std::move(graph), scale),
+                std::move(gradient),
+                std::move(loaded.tensors),
+                loaded.rows,
+                std::nullopt,
+                std::move(notes),
+                std::move(loaded.row_inputs),
+                std::move(loaded.test),
+                std::move(loaded.validation)};
+  if (target.test || target.validation) check_labels(target);
+  return target;
 }
 
 }  // namespace
@@ -151,7 +186,10 @@ Target make_gaussian_target(const GaussianSettings& settings, double gradient_no
                 gaussian_data(gaussian),
                 0,
                 std::nullopt,
-                {}};
+                {},
+                {},
+                std::nullopt,
+                std::nullopt};
   target.gaussian.emplace(std::move(gaussian));
   return target;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/evaluation.hpp"
 #include "graphs/experiment_file.hpp"
 #include "models/gaussian.hpp"
 #include "samplers/measure_task.hpp"
@@ -22,6 +23,8 @@ struct Target {
   std::int64_t rows = 0;               // of the data; 0 when there are none
   std::optional<Gaussian> gaussian;
   std::vector<std::string> notes;
+  std::vector<std::string> row_inputs;      // the data inputs that have rows
+  std::optional<HeldOut> test, validation;  // rows that are not sampled
 
   // How chains get at the data. The rows of a step depend on the seed and the step only.
   TaskData task_data(std::uint64_t seed) const;

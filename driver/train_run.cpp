@@ -6,6 +6,7 @@
 #include "driver/meta_learning.hpp"
 #include "driver/print.hpp"
 #include "driver/progress.hpp"
+#include "driver/sampler_choice.hpp"
 #include "driver/target.hpp"
 #include "graphs/graph_file.hpp"
 #include "graphs/sampler_file.hpp"
@@ -19,12 +20,14 @@ ExperimentFile with_absolute_paths(ExperimentFile experiment) {
   for (TargetSettings& target : experiment.targets)
     if (!target.graph.empty()) target.graph = std::filesystem::absolute(target.graph);
   for (std::string& file : experiment.data.files) file = absolute_source(file);
+  for (std::string& file : experiment.data.test) file = absolute_source(file);
   return experiment;
 }
 
 struct Curriculum {
   Target first;  // its energy serves all of them
   std::vector<TrainingTask> tasks;
+  TrainingSettings training;  // with the step size and the model's size, which the data decide
 };
 
 // Tasks share one graph, so all targets must have one energy; Gaussians of a dimension do.
@@ -32,8 +35,12 @@ Curriculum make_curriculum(const ExperimentFile& experiment, int threads,
                            std::int64_t memory_budget, Output& output) {
   const std::vector<TargetSettings> settings = one_by_one(experiment.targets);
   if (settings.empty()) fail(ErrorKind::usage, "train", "the experiment has no targets");
-  Curriculum all{load_target(settings[0], experiment.data, memory_budget), {}};
-  const TrainingSettings& training = *experiment.training;
+  Curriculum all{
+      load_target(settings[0], experiment.data, memory_budget), {}, *experiment.training};
+  TrainingSettings& training = all.training;
+  if (training.learning_rate)
+    training.step_size = step_size_of_rate("learned", *training.learning_rate, all.first.rows);
+  if (training.start.needs_rows()) training.start.trained_size = all.first.energy.size();
   for (std::size_t i = 0; i < settings.size(); ++i) {
     const bool same = settings[i].gaussian && settings[0].gaussian &&
                       settings[i].gaussian->dimension == settings[0].gaussian->dimension &&
@@ -52,6 +59,7 @@ Curriculum make_curriculum(const ExperimentFile& experiment, int threads,
     if (training.start.needs_statistics())
       task.statistics = measure(target, training.start.pilot, training.position, training.seed,
                                 threads, memory_budget);
+    task.statistics.rows = static_cast<double>(target.rows);
     all.tasks.push_back(std::move(task));
   }
   return all;
@@ -156,9 +164,8 @@ class TrainSession {
         output_(output),
         curriculum_(make_curriculum(request_.experiment, request_.session.threads,
                                     request_.session.memory_budget, output)),
-        learning_(curriculum_.first.energy, curriculum_.first.gradient,
-                  *request_.experiment.training, curriculum_.tasks, request_.session.threads,
-                  request_.session.memory_budget),
+        learning_(curriculum_.first.energy, curriculum_.first.gradient, curriculum_.training,
+                  curriculum_.tasks, request_.session.threads, request_.session.memory_budget),
         config_(to_pbtxt(with_absolute_paths(request_.experiment))),
         keeper_(directory, request_.experiment, request_.session, identity(), output),
         report_{.updates = learning_.updates()} {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "driver/report/html.hpp"
 #include "driver/report/line_chart.hpp"
@@ -40,6 +41,11 @@ std::string caption_of(std::string_view quantity) {
   if (quantity == "kl")
     return "From the target, of the Gaussian with mean and covariance of all states of all chains "
            "so far, burn-in included. Less is better.";
+  if (is_score(quantity))
+    return fmt::format("Of the mean prediction of {}. Less is better.",
+                       quantity.find("average_") == std::string_view::npos
+                           ? "all chains at that step"
+                           : "all chains at all steps that were looked at since the burn-in");
   if (quantity == "energy") return "Mean over chains and the steps since the point before.";
   if (quantity == "temperature")
     return "Mean square of the momentum: the temperature, when the step size is small enough.";
@@ -66,7 +72,9 @@ double seconds_at(const std::vector<std::pair<double, double>>& clock, double st
 // only where nothing better does.
 bool is_worth_time(const std::string& quantity, const std::vector<std::string>& all) {
   if (quantity.ends_with("temperature")) return false;
-  return quantity != "energy" || std::find(all.begin(), all.end(), "kl") == all.end();
+  return quantity != "energy" || std::none_of(all.begin(), all.end(), [](const auto& other) {
+           return other == "kl" || is_score(other);
+         });
 }
 
 bool has(const RunView& run, const std::string& quantity) {
@@ -86,6 +94,13 @@ std::vector<Point> smoothed(const std::vector<Point>& points) {
     result.push_back({points[i].x, sum / static_cast<double>(2 * around + 1)});
   }
   return result;
+}
+
+// What matters of a score is its end, which the beginning would flatten.
+bool falls_far(const std::string& quantity, const std::vector<double>& values) {
+  constexpr double far = 3;
+  const Limits limits = limits_of(values);
+  return is_score(quantity) && !limits.empty() && limits.low > 0 && limits.high > far * limits.low;
 }
 
 using Runs = std::vector<const RunView*>;
@@ -132,27 +147,77 @@ void add_published(LineChart& chart, const std::string& quantity, const Runs& ru
 
 enum class Over { steps, time };
 
+// A run's points, by the steps that they are of.
+std::map<double, Point> points_of(const RunView& run, const std::string& quantity, Over over,
+                                  const TimeUnit& unit) {
+  const Sequence sequence = run.sequence(quantity);
+  const auto clock = run.clock();
+  std::map<double, Point> points;
+  for (std::size_t i = 0; i < sequence.values.size(); ++i) {
+    const double step = sequence.steps[i];
+    points[step] = {over == Over::steps ? step : seconds_at(clock, step) / unit.seconds,
+                    sequence.values[i]};
+  }
+  return points;
+}
+
+std::vector<Point> in_order(const std::map<double, Point>& points) {
+  std::vector<Point> list;
+  for (const auto& [step, point] : points) list.push_back(point);
+  return list;
+}
+
+// At the steps that all of them have.
+std::vector<Point> mean_of(const std::vector<std::map<double, Point>>& runs) {
+  std::vector<Point> mean;
+  const double n = static_cast<double>(runs.size());
+  for (const auto& [step, first] : runs.front()) {
+    Point sum;
+    const bool common = std::all_of(runs.begin(), runs.end(), [&, at = step](const auto& run) {
+      const auto found = run.find(at);
+      if (found == run.end()) return false;
+      sum = {sum.x + found->second.x, sum.y + found->second.y};
+      return true;
+    });
+    if (common) mean.push_back({sum.x / n, sum.y / n});
+  }
+  return mean;
+}
+
+// Of runs that differ in their seed, each one pale and their mean in front.
+void add_group(LineChart& chart, const Runs& group, const std::string& quantity, Over over,
+               const TimeUnit& unit) {
+  std::vector<std::map<double, Point>> all;
+  for (const RunView* run : group) all.push_back(points_of(*run, quantity, over, unit));
+  const std::vector<Point> mean = mean_of(all);
+  const int colour = group.front()->colour;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    std::vector<Point> points = in_order(all[i]);
+    const bool training = group[i]->record->is_training() && points.size() >= fewest_smoothed;
+    if (group.size() > 1 && !mean.empty()) {
+      chart.curves.push_back({"", std::move(points), colour, Stroke::pale});
+    } else {
+      if (training) {
+        chart.curves.push_back({"", points, colour, Stroke::pale});
+        points = smoothed(points);
+      }
+      chart.curves.push_back({group[i]->name, std::move(points), colour, Stroke::strong});
+    }
+  }
+  if (group.size() > 1 && !mean.empty())
+    chart.curves.push_back({name_of_group(group), mean, colour, Stroke::strong});
+}
+
 LineChart chart_of(const std::string& quantity, const Runs& runs, Over over) {
   LineChart chart;
   double longest = 0;
   for (const RunView* run : runs) longest = std::max(longest, run->record->seconds());
   const TimeUnit unit = unit_for(longest);
+  for (const Runs& group : by_colour(runs)) add_group(chart, group, quantity, over, unit);
   std::vector<double> all;
   for (const RunView* run : runs) {
     const Sequence sequence = run->sequence(quantity);
-    const auto clock = run->clock();
-    Curve curve{run->name, {}, run->colour, Stroke::strong};
-    for (std::size_t i = 0; i < sequence.values.size(); ++i) {
-      const double x = over == Over::steps ? sequence.steps[i]
-                                           : seconds_at(clock, sequence.steps[i]) / unit.seconds;
-      curve.points.push_back({x, sequence.values[i]});
-      all.push_back(sequence.values[i]);
-    }
-    if (run->record->is_training() && curve.points.size() >= fewest_smoothed) {
-      chart.curves.push_back({"", curve.points, curve.colour, Stroke::pale});
-      curve.points = smoothed(curve.points);
-    }
-    chart.curves.push_back(std::move(curve));
+    all.insert(all.end(), sequence.values.begin(), sequence.values.end());
   }
   chart.y_label = quantity_axis(quantity);
   Limits x;
@@ -162,7 +227,8 @@ LineChart chart_of(const std::string& quantity, const Runs& runs, Over over) {
   chart.x_label = over == Over::time ? fmt::format("time ({})", unit.name) : runs.front()->unit();
   chart.title = fmt::format("{} over {}", quantity_name(quantity),
                             over == Over::time ? "time" : chart.x_label);
-  chart.logarithmic_y = spans_decades(all) && !quantity.ends_with("temperature");
+  chart.logarithmic_y =
+      (spans_decades(all) && !quantity.ends_with("temperature")) || falls_far(quantity, all);
   add_expected(chart, quantity, runs);
   if (over == Over::steps) add_published(chart, quantity, runs);
   for (const Mark& mark : chart.marks) x.add(mark.at.x);
@@ -198,7 +264,12 @@ std::string curves(const std::vector<RunView>& runs) {
   std::string markup;
   if (!sampling.empty()) {
     const std::string drawn = figures(sampling);
-    if (!drawn.empty()) markup += section("curves", "Along the way", drawn);
+    const std::string seeds =
+        by_colour(sampling).size() < sampling.size()
+            ? paragraph("Thin: every run. Thick: the mean over runs that differ in their seed.",
+                        "soft")
+            : "";
+    if (!drawn.empty()) markup += section("curves", "Along the way", seeds + drawn);
   }
   if (!training.empty()) {
     const std::string drawn = figures(training);

@@ -33,17 +33,21 @@ struct Outputs {
 };
 
 // One coordinate for every point, so that a single step computes them all.
-Outputs evaluate_sampler(const LearnedSampler& sampler, const Inputs& inputs, double step_size) {
+Outputs evaluate_sampler(LearnedSampler sampler, const Inputs& inputs, double step_size) {
   const std::int64_t n = std::ssize(inputs.energy);
   const Energy energy = any_energy(n);
   StepBuilder step(energy, {});
   const Type vector = step.vector();
   const auto fed = [&](const char* name) { return input(step.graph(), name, vector); };
-  const whorl::Point point{
-      {{"momentum", fed("at/momentum")}}, fed("at/energy"), fed("at/gradient")};
-  // Inputs come at the scale of the task already.
+  whorl::Point point;
+  point.variables["momentum"] = fed("at/momentum");
+  point.energy = fed("at/energy");
+  point.gradient = fed("at/gradient");
+  // Inputs come at the scale of the task already. The mean log joint is minus the energy per row.
+  if (sampler.energy_input == EnergyInput::mean_log_joint) point.energy = -point.energy;
+  sampler.trained_size = 0;
   const Matrices found =
-      learned_dynamics(sampler, TaskStatistics{}, step_size).matrices(step, point);
+      learned_dynamics(sampler, TaskStatistics{.rows = 1}, step_size).matrices(step, point);
   step.statistic("at/curl", found.curl.front().value);
   step.statistic("at/diffusion", found.diffusion.front().value);
   step.update("position", step.position());
@@ -106,6 +110,8 @@ std::optional<EnergyRange> range_of_draws(const RunView& run, const LearnedSampl
 }
 
 EnergyRange energy_range(const RunView& run, const LearnedSampler& sampler) {
+  if (sampler.energy_input == EnergyInput::mean_log_joint)
+    return {{-2.6, 0}, -0.4, "the mean log joint is from about that of guesses among ten to none"};
   if (const auto found = range_of_draws(run, sampler)) return *found;
   if (sampler.energy_input != EnergyInput::raw)
     return {{-deviations, deviations}, 0, "energies are within 3 standard deviations of a task's"};
@@ -133,7 +139,10 @@ double step_size_of(const RunView& run, const LearnedSampler& sampler) {
 LearnedGrid learned_grid(const RunView& run) {
   const LearnedSampler& sampler = *run.record->sampler->learned;
   const EnergyRange energy = energy_range(run, sampler);
-  const double gradient_size = sampler.scale_gradient ? 1 : sampler.statistics.gradient_rms;
+  const double gradient_size = sampler.mean_gradient
+                                   ? 1 / std::abs(sampler.diffusion.inputs[2].scale)
+                               : sampler.scale_gradient ? 1
+                                                        : sampler.statistics.gradient_rms;
   const Limits momentum{-deviations, deviations};
   const Limits gradient{-deviations * gradient_size, deviations * gradient_size};
 

@@ -16,6 +16,7 @@ namespace whorl::driver::report {
 namespace {
 
 std::string energy_axis(const LearnedSampler& sampler) {
+  if (sampler.energy_input == EnergyInput::mean_log_joint) return "mean log joint u";
   return sampler.energy_input == EnergyInput::raw ? "energy U" : "energy, standardised";
 }
 

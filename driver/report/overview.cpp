@@ -11,6 +11,7 @@
 #include "driver/report/line_chart.hpp"
 #include "driver/report/numbers.hpp"
 #include "driver/report/sections.hpp"
+#include "driver/report/seeds.hpp"
 #include "driver/report/verdict.hpp"
 #include "driver/verdicts.hpp"
 
@@ -145,7 +146,7 @@ std::vector<Column> quality_columns() {
 
 // Only of a divergence, a loss and the like is less known to be better.
 Column quantity_column(const std::string& quantity) {
-  const bool lower = quantity == "kl" || quantity.starts_with("nll") || quantity == "error";
+  const bool lower = quantity == "kl" || is_score(quantity);
   const bool mean = quantity == "energy" || quantity.ends_with("temperature");
   return {quantity_heading(quantity),
           fmt::format("{}: {}", quantity_name(quantity),
@@ -336,6 +337,7 @@ std::string overview(const std::vector<RunView>& runs) {
   if (sampling.size() > 1 && !compare)
     markup += paragraph(
         "The runs are not on the same target: their energies and divergences cannot be compared.");
+  markup += seeds_tables(sampling);
   if (!sampling.empty()) markup += table(sampling, compare);
   if (!training.empty()) markup += table(training, false);
   return markup;

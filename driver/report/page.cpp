@@ -30,9 +30,10 @@ std::string title_of(const std::vector<RunView>& runs) {
 std::string navigation(const std::string& sections) {
   std::string links;
   for (const auto& [id, name] :
-       {std::pair("curves", "Along the way"), std::pair("training", "Training"),
-        std::pair("draws", "The draws"), std::pair("trajectories", "Trajectories"),
-        std::pair("networks", "What was learned"), std::pair("provenance", "Where it is from")})
+       {std::pair("curves", "Along the way"), std::pair("calibration", "Predictions"),
+        std::pair("training", "Training"), std::pair("draws", "The draws"),
+        std::pair("trajectories", "Trajectories"), std::pair("networks", "What was learned"),
+        std::pair("provenance", "Where it is from")})
     if (sections.find(fmt::format("<section id=\"{}\">", id)) != std::string::npos)
       links += fmt::format("<a href=\"#{}\">{}</a>\n", id, name);
   return fmt::format("<nav>\n{}</nav>\n", links);
@@ -42,7 +43,7 @@ std::string navigation(const std::string& sections) {
 
 std::string make_page(const std::vector<RunRecord>& runs, const PageOptions& options) {
   const std::vector<RunView> views = view_runs(runs, options.threads, options.memory_budget);
-  const std::string sections = curves(views) + diagnostics(views) +
+  const std::string sections = curves(views) + calibration(views) + diagnostics(views) +
                                trajectories(views, options.threads, options.memory_budget) +
                                networks(views) + provenance(views);
   const std::string title = title_of(views);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "driver/report/numbers.hpp"
+#include "driver/run_groups.hpp"
 #include "engine/file.hpp"
 #include "graphs/graph_file.hpp"
 
@@ -26,8 +27,20 @@ constexpr std::int64_t most_exact_dimension = 2000;
 // Not quantities: the axes, and time, which events tell.
 constexpr std::string_view not_drawn[] = {"step", "update", "epoch", "seconds"};
 // What comes first, in this order, behind losses; the others follow by name.
-constexpr std::string_view first_drawn[] = {
-    "kl", "energy", "temperature", "configurational_temperature", "curl", "diffusion"};
+constexpr std::string_view first_drawn[] = {"kl",
+                                            "error",
+                                            "nll_sum",
+                                            "average_error",
+                                            "average_nll_sum",
+                                            "validation_error",
+                                            "validation_nll_sum",
+                                            "validation_average_error",
+                                            "validation_average_nll_sum",
+                                            "energy",
+                                            "temperature",
+                                            "configurational_temperature",
+                                            "curl",
+                                            "diffusion"};
 // What is the same number all the time once chains have settled.
 constexpr std::string_view fluctuating[] = {"energy", "temperature", "configurational_temperature"};
 
@@ -48,8 +61,8 @@ std::string sampler_name(const RunRecord& run) {
   if (run.is_training()) return "training";
   if (run.sampler && !run.sampler->name.empty())
     return run.sampler->learned ? fmt::format("learned, {}", run.sampler->name) : run.sampler->name;
-  if (run.experiment.sampler == "adam") return "Adam";
-  return run.experiment.sampler.empty() ? "unknown" : upper(run.experiment.sampler);
+  if (run.experiment.sampler() == "adam") return "Adam";
+  return run.experiment.sampler().empty() ? "unknown" : upper(run.experiment.sampler());
 }
 
 std::string sampler_kind(const RunRecord& run) {
@@ -131,6 +144,43 @@ std::size_t energy_hash(const RunView& run) {
   return std::hash<std::string>()(bytes);
 }
 
+// Runs of `sample` of one experiment that differ in nothing but their seed have one colour, and a
+// name that tells them from others.
+void choose_colours(const std::vector<RunRecord>& runs, std::vector<RunView>& views) {
+  std::vector<std::string> experiments;
+  for (const RunRecord& run : runs) experiments.push_back(experiment_of(run));
+  std::vector<int> group_of(runs.size(), -1);
+  int groups = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (group_of[i] >= 0) continue;
+    std::vector<const RunRecord*> together;
+    for (std::size_t k = i; k < runs.size(); ++k)
+      if (!runs[k].is_training() && experiments[k] == experiments[i]) together.push_back(&runs[k]);
+    std::vector<std::string> notes;
+    const auto found =
+        runs[i].is_training() ? std::vector<RunGroup>{} : group_runs(together, notes);
+    for (const RunGroup& group : found) {
+      for (const RunRecord* run : group.runs) {
+        const auto k = static_cast<std::size_t>(run - runs.data());
+        group_of[k] = groups;
+        // With the number that tells it from others of the sampler.
+        views[k].table_name = group.sampler;
+        views[k].group = views[k].sampler + group.sampler.substr(sampler_of(*run).size());
+      }
+      ++groups;
+    }
+    // One of which another run has the seed is in none.
+    if (group_of[i] < 0) group_of[i] = groups++;
+  }
+  // Colours by the order of the runs.
+  std::vector<int> order;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto known = std::find(order.begin(), order.end(), group_of[i]);
+    views[i].colour = static_cast<int>(known - order.begin());
+    if (known == order.end()) order.push_back(group_of[i]);
+  }
+}
+
 }  // namespace
 
 bool same_target(const RunView& a, const RunView& b) {
@@ -144,6 +194,10 @@ std::vector<std::string> RunView::quantities() const {
   for (const MetricsRow& row : record->metrics)
     for (const auto& [quantity, value] : row)
       if (!is_among(not_drawn, quantity)) all.insert(quantity);
+  // The mean is the sum on another scale.
+  std::erase_if(all, [&](const std::string& quantity) {
+    return is_score(quantity) && quantity.ends_with("nll") && all.contains(quantity + "_sum");
+  });
   std::vector<std::string> ordered;
   std::copy_if(all.begin(), all.end(), std::back_inserter(ordered), is_loss);
   std::erase_if(all, is_loss);
@@ -244,7 +298,6 @@ std::vector<RunView> view_runs(const std::vector<RunRecord>& runs, int threads,
     view.sampler = sampler_name(runs[i]);
     view.name = legend_name(labels[i], runs[i], one_kind);
     view.target = target_name(runs[i]);
-    view.colour = static_cast<int>(i);
     view.quality = judge_draws(runs[i], threads, memory);
     const ExperimentFile& experiment = runs[i].experiment;
     if (!runs[i].is_training() && experiment.targets.size() == 1 &&
@@ -253,41 +306,27 @@ std::vector<RunView> view_runs(const std::vector<RunRecord>& runs, int threads,
       view.gaussian = make_gaussian(*experiment.targets[0].gaussian);
     views.push_back(std::move(view));
   }
+  choose_colours(runs, views);
   return views;
 }
 
-std::string quantity_name(std::string_view quantity) {
-  static const std::map<std::string_view, std::string_view> names{
-      {"kl", "KL divergence"},
-      {"temperature", "kinetic temperature"},
-      {"curl", "mean curl Q"},
-      {"diffusion", "mean diffusion D"},
-      {"clamped", "share of clamped coordinates"},
-      {"vector_ess", "vector ESS"},
-      {"nll", "negative log likelihood"}};
-  if (const auto known = names.find(quantity); known != names.end())
-    return std::string(known->second);
-  std::string text(quantity);
-  std::replace(text.begin(), text.end(), '_', ' ');
-  if (const auto slash = text.find('/'); slash != std::string::npos) text.replace(slash, 1, ", ");
-  return text;
+std::vector<std::vector<const RunView*>> by_colour(const std::vector<const RunView*>& runs) {
+  std::vector<std::vector<const RunView*>> groups;
+  for (const RunView* run : runs) {
+    const auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return group.front()->colour == run->colour;
+    });
+    if (known == groups.end())
+      groups.push_back({run});
+    else
+      known->push_back(run);
+  }
+  return groups;
 }
 
-std::string quantity_axis(std::string_view quantity) {
-  if (quantity == "kl") return "KL divergence (nats)";
-  if (quantity == "energy") return "energy U (nats)";
-  if (quantity == "clamped") return "share of coordinates";
-  if (quantity.ends_with("temperature")) return "temperature";
-  return quantity_name(quantity);
-}
-
-std::string quantity_heading(std::string_view quantity) {
-  if (quantity == "kl") return "KL";
-  if (quantity == "temperature") return "kinetic T";
-  if (quantity == "configurational_temperature") return "conf. T";
-  if (quantity == "clamped" || quantity == "curl" || quantity == "diffusion")
-    return quantity == "curl" ? "mean Q" : quantity == "diffusion" ? "mean D" : "clamped";
-  return quantity_name(quantity);
+std::string name_of_group(const std::vector<const RunView*>& group) {
+  if (group.size() == 1) return group.front()->name;
+  return fmt::format("{} ({} seeds)", group.front()->group, group.size());
 }
 
 }  // namespace whorl::driver::report

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/report/quality.hpp"
+#include "driver/report/quantities.hpp"
 #include "driver/run_record.hpp"
 #include "driver/target.hpp"
 
@@ -21,11 +22,13 @@ struct Sequence {
 
 struct RunView {
   const RunRecord* record = nullptr;
-  std::string label;    // the directory, as short as tells it from the others
-  std::string sampler;  // "SGHMC", or the name that a sampler's file gives
-  std::string name;     // for legends: the label, and "SGHMC", "learned" or "by hand"
-  std::string target;   // the experiment's name or the energy's own; "" when neither has one
-  int colour = 0;
+  std::string label;       // the directory, as short as tells it from the others
+  std::string sampler;     // "SGHMC", or the name that a sampler's file gives
+  std::string name;        // for legends: the label, and "SGHMC", "learned" or "by hand"
+  std::string target;      // the experiment's name or the energy's own; "" when neither has one
+  int colour = 0;          // one for all runs that differ in nothing but their seed
+  std::string group;       // what these are called together: "SGHMC", or "SGHMC (2)"
+  std::string table_name;  // the same in a table of `whorl table`
   std::optional<DrawsQuality> quality;
   std::optional<Gaussian> gaussian;  // the exact law, where the target is one
 
@@ -50,9 +53,9 @@ bool same_target(const RunView& a, const RunView& b);
 std::vector<RunView> view_runs(const std::vector<RunRecord>& runs, int threads,
                                std::int64_t memory);
 
-// What a quantity is called: "KL divergence"; with its unit, for an axis; short, for a table.
-std::string quantity_name(std::string_view quantity);
-std::string quantity_axis(std::string_view quantity);
-std::string quantity_heading(std::string_view quantity);
+// Runs of one colour, in the order of their first ones.
+std::vector<std::vector<const RunView*>> by_colour(const std::vector<const RunView*>& runs);
+// "SGHMC (3 seeds)"; a run that is alone has its own name.
+std::string name_of_group(const std::vector<const RunView*>& group);
 
 }  // namespace whorl::driver::report

@@ -14,6 +14,8 @@ namespace whorl::driver::report {
 
 std::string overview(const std::vector<RunView>& runs);
 std::string curves(const std::vector<RunView>& runs);
+// How well predictions are calibrated, of runs that have scores.json.
+std::string calibration(const std::vector<RunView>& runs);
 std::string diagnostics(const std::vector<RunView>& runs);
 // Energies are evaluated on a grid; `memory` is what that may take.
 std::string trajectories(const std::vector<RunView>& runs, int threads, std::int64_t memory);

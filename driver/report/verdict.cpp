@@ -119,7 +119,7 @@ void add_remarks(const RunView& run, Verdict& verdict) {
     verdict.remarks.push_back(
         fmt::format("Only {}% of the proposals were accepted: a smaller step size may help.",
                     fixed_text(100 * *quality.acceptance, 1)));
-  if (run.experiment().sampler == "psgld")
+  if (run.experiment().sampler() == "psgld")
     verdict.remarks.push_back(
         "The moving average of PSGLD makes its draws biased, however small the step size.");
   if (quality.vector_ess_capped)

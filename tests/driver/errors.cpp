@@ -25,9 +25,9 @@ BOOST_AUTO_TEST_CASE(commands) {
   BOOST_TEST(error("") == "2: [whorl] a command is missing; see 'whorl --help'");
   BOOST_TEST(error("chek energy.pbtxt") ==
              "2: [whorl] unknown command 'chek', did you mean 'check'?; see 'whorl --help'");
-  BOOST_TEST(error("predict energy.pbtxt") ==
-             "2: [whorl] unknown command 'predict'; expected one of: check, show, run, grad, "
-             "train, sample, resume, summary, report, ops; see 'whorl --help'");
+  BOOST_TEST(error("forecast energy.pbtxt") ==
+             "2: [whorl] unknown command 'forecast'; expected one of: check, show, run, grad, "
+             "train, sample, resume, predict, summary, table, report, ops; see 'whorl --help'");
   BOOST_TEST(error("--threads 2 run") ==
              "2: [whorl] option '--threads' before the command; options follow it");
 }

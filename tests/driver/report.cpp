@@ -1,11 +1,14 @@
 // whorl report, through the program: what a page has for which run, and what is said when it cannot
 // be made.
+#include <fmt/format.h>
+
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <sstream>
 
+#include "driver/scores_file.hpp"
 #include "program.hpp"
 
 using namespace whorl;
@@ -127,6 +130,72 @@ BOOST_AUTO_TEST_CASE(several_runs_are_compared_on_one_page) {
   BOOST_TEST(has(page, "A report on 2 runs"));
   program.report("a/run b/run -o both.html", "both.html");
   BOOST_TEST(program("report a/run b/run --quiet -o quiet.html").out == "");
+}
+
+BOOST_AUTO_TEST_CASE(seeds_share_a_colour_and_have_a_mean) {
+  const Reports program;
+  program.sample("g.pbtxt --seeds 1..3 --out runs/a");
+  program.sample("g.pbtxt --sampler sgld --seeds 1,2 --out runs/b");
+  const std::string page = program.report("runs", "runs/report.html");
+  BOOST_TEST(has(page, "A report on 5 runs"));
+  BOOST_TEST(has(page, "Thin: every run. Thick: the mean over runs"));
+  BOOST_TEST(has(page, "class=\"label c0\">SGHMC (3 seeds)</text>"));
+  BOOST_TEST(has(page, "class=\"label c1\">SGLD (2 seeds)</text>"));
+  BOOST_TEST(has(page, "<span class=\"key c1\"></span>b/seed-2</th>"));
+  BOOST_TEST(!has(page, "class=\"key c2\""));
+  BOOST_TEST(has(page, "Means over seeds"));
+  BOOST_TEST(has(page, "<span class=\"key c0\"></span>SGHMC</th><td>3</td><td>500</td>"));
+  BOOST_TEST(has(page,
+                 "Someone&#39;s</th><td>published</td><td>500</td>"
+                 "<td title=\"a &lt;paper&gt;\">0.125 \u00b1 0.010</td>"));
+  // Alone, a run has neither.
+  const std::string alone = program.report("runs/a/seed-1", "runs/a/seed-1/report.html");
+  BOOST_TEST(!has(alone, "Means over seeds"));
+  BOOST_TEST(!has(alone, "Thick: "));
+}
+
+BOOST_AUTO_TEST_CASE(errors_and_likelihoods_have_curves) {
+  const Reports program;
+  program.sample("g.pbtxt --out run");
+  std::string metrics;
+  for (int step = 100; step <= 1000; step += 100)
+    metrics += fmt::format(
+        "{{\"step\": {}, \"error\": {}, \"nll\": {}, \"nll_sum\": {}, "
+        "\"validation_average_error\": 0.5}}\n",
+        step, 10.0 / step, 2.0 / step, 2e4 / step);
+  program.directory.write("run/metrics.jsonl", metrics);
+  const std::string page = program.report("run", "run/report.html");
+  for (const char* text : {"<h4>Test error</h4>", "<h4>Test negative log likelihood</h4>",
+                           "<h4>Validation error, posterior average</h4>", "share that is wrong",
+                           "nats, all data together"})
+    BOOST_TEST(has(page, text), text << " is missing");
+  BOOST_TEST(!has(page, "nats for each datum"));
+}
+
+BOOST_AUTO_TEST_CASE(predictions_are_judged_where_there_are_scores) {
+  const Reports program;
+  PredictiveMean mean(3, 2);
+  mean.add(std::vector<double>{3, 0, 0, 1, 0, 0});
+  const ClassificationScores scores = mean.scores(std::vector{0, 1, 1});
+  const driver::RunScores both{1000, {{"test", "current", scores}, {"test", "average", scores}}};
+  program.sample("g.pbtxt --seeds 1,2 --out runs");
+  BOOST_TEST(!has(program.report("runs", "runs/report.html"), "id=\"calibration\""));
+  for (const char* run : {"runs/seed-1", "runs/seed-2"})
+    program.directory.write(std::string(run) + "/scores.json", to_json(both));
+  std::string page = program.report("runs", "runs/report.html");
+  BOOST_TEST(sections(page) == "curves calibration draws trajectories provenance");
+  BOOST_TEST(has(page, "<a href=\"#calibration\">Predictions</a>"));
+  BOOST_TEST(has(page, "<h4>Reliability: all chains at the last step, test data</h4>"));
+  BOOST_TEST(has(page, "<h4>Confidence: the posterior average, test data</h4>"));
+  BOOST_TEST(has(page, "SGHMC (2 seeds)</th><td>0.33333 \u00b1 0</td>"));
+  // The data of both runs are in the bins.
+  BOOST_TEST(has(page, "<td>0.467 to 0.533</td><td>2</td><td>0.5000</td><td>0.0000</td>"));
+  BOOST_TEST(!has(page, "got no probability"));
+  page = program.report("runs/seed-1", "runs/seed-1/report.html");
+  BOOST_TEST(has(page, "<td>0.3333</td>"));
+  program.directory.write("runs/seed-1/scores.json", "{}");
+  BOOST_TEST(program.error("report runs/seed-1") ==
+             "4: [load] runs/seed-1/scores.json: there is no 'step'");
 }
 
 BOOST_AUTO_TEST_CASE(runs_on_other_targets_are_not_compared) {

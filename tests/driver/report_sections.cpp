@@ -34,7 +34,7 @@ RunRecord simple_run() {
   RunRecord record;
   record.directory = "run";
   record.experiment.run.step_size.emplace().constant = 0.1;
-  record.experiment.sampler = "sampler.pbtxt";
+  record.experiment.samplers = {{"sampler.pbtxt"}};
   record.sampler = simple_sampler();
   for (int i = -50; i <= 50; ++i)
     record.metrics.push_back({{"step", 100.0 * (i + 51)}, {"energy", 0.04 * i}});
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(fluctuating_quantities_are_averaged_after_burn_in) {
 
 BOOST_AUTO_TEST_CASE(verdicts_are_as_good_as_the_worst_number) {
   RunRecord record;
-  record.experiment.sampler = "sghmc";
+  record.experiment.samplers = {{"sghmc"}};
   record.experiment.run.burn_in = 100;
   RunView view;
   view.record = &record;
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(verdicts_are_as_good_as_the_worst_number) {
   view.quality->lost = 1;
   BOOST_TEST(judge(view).sentence.find("1 of 4 chains diverged and are left out") !=
              std::string::npos);
-  record.experiment.sampler = "adam";
+  record.experiment.samplers = {{"adam"}};
   BOOST_TEST(judge(view).head.starts_with("an optimiser"));
 }
 

@@ -21,7 +21,8 @@ struct Resumable : Runs {
     // The time that a run takes is not known, and differs from one to the next.
     for (int attempt = 0; attempt < 300; ++attempt) {
       std::filesystem::remove_all(directory / run);
-      interrupted(begin + run, SIGKILL, 5'000 + attempt % 60 * 1'500);
+      // On a machine that is busy everything takes longer.
+      interrupted(begin + run, SIGKILL, 5'000 + attempt % 60 * 1'500 * (1 + 2 * (attempt / 60)));
       if (!std::filesystem::exists(directory / (run + "/checkpoint"))) continue;
       const std::vector<std::string> found = checkpoints(run);
       if (found.empty()) continue;

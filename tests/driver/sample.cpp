@@ -344,6 +344,20 @@ BOOST_AUTO_TEST_CASE(data_come_from_tables_and_arrays_in_any_mix) {
   BOOST_TEST(draws("whole", "w").same_bits(first));
 }
 
+BOOST_AUTO_TEST_CASE(images_are_rows_of_as_many_columns_as_they_have_pixels) {
+  // IDX, as MNIST has it: u8[3,2,2] and u8[3], of which f32[rows,columns] and f32[rows] are fed.
+  using namespace std::string_literals;
+  directory.write("images", "\0\0\x08\3\0\0\0\3\0\0\0\2\0\0\0\2\1\2\3\4\5\6\7\0\1\0\0\2"s);
+  directory.write("labels", "\0\0\x08\1\0\0\0\3\1\0\2"s);
+  npy("x.npy", Tensor::of<float>({3, 4}, {1, 2, 3, 4, 5, 6, 7, 0, 1, 0, 0, 2}));
+  npy("y.npy", Tensor::of<float>({3}, {1, 0, 2}));
+  const std::string words = "sample linear.pbtxt --step-size 0.001 --steps 40 --out ";
+  must(words + "idx --data x=images --data y=labels");
+  must(words + "npy --data x=x.npy --data y=y.npy");
+  BOOST_TEST(draws("idx", "w").same_bits(draws("npy", "w")));
+  BOOST_TEST(draws("idx", "w").shape()[2] == 4);
+}
+
 BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
   const std::string words = "sample gaussian.pbtxt --steps 120 --out ";
   must(words + "all");

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(samplers) {
   BOOST_TEST(error(call + "--sampler s_edit.txt").starts_with("3: [load] s_edit.txt:1:"));
   BOOST_TEST(error(call + "--set frction=1") ==
              "2: [sample] sghmc has no setting 'frction', did you mean 'friction'?; it has: "
-             "temperature, friction, noise_estimate, integrator");
+             "temperature, friction, friction_times_step_size, noise_estimate, integrator");
   BOOST_TEST(error(call + "--set friction=x") == "2: [sample] --set friction: 'x' is not a number");
   BOOST_TEST(error(call + "--set integrator=2") ==
              "2: [sample] setting 'integrator' is 2; expected one of: semi_implicit, euler");

@@ -1,0 +1,159 @@
+// whorl predict: what the draws of a run say of data, and how good that is.
+#include <algorithm>
+
+#include "data/npy.hpp"
+#include "driver/commands.hpp"
+#include "driver/data_sources.hpp"
+#include "driver/draws_summary.hpp"
+#include "driver/print.hpp"
+#include "driver/progress.hpp"
+#include "driver/run_record.hpp"
+#include "graphs/graph_file.hpp"
+
+namespace whorl::driver {
+
+namespace {
+
+struct Prediction {
+  PredictiveMean mean;
+  std::optional<ClassificationScores> scores;  // where there are labels
+};
+
+// The energy of a run as it was sampled; its scale does not matter here.
+Energy energy_of(const RunRecord& run) {
+  const std::filesystem::path& graph =
+      run.experiment.targets.empty() ? std::filesystem::path() : run.experiment.targets[0].graph;
+  if (!run.draws || graph.empty())
+    fail(ErrorKind::usage, "predict", "{} has no draws of a graph's parameters",
+         run.directory.string());
+  Energy energy(load_graph(graph));
+  for (const Parameter& parameter : energy.parameters()) {
+    const auto& kept = run.draws->layout().parameters;
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const DrawsVariable& each) { return each.name == parameter.name; }))
+      fail(ErrorKind::usage, "predict",
+           "{} did not keep the draws of parameter '{}', which predictions need",
+           run.directory.string(), parameter.name);
+  }
+  return energy;
+}
+
+std::vector<std::string> row_inputs_of(const Energy& energy) {
+  // As load_data has it: those with the leading axis of the first data input.
+  std::vector<std::string> names;
+  std::optional<std::int64_t> rows;
+  for (const std::string& name : energy.data()) {
+    const Shape& shape = energy.graph().type(*energy.graph().find(name)).shape;
+    if (shape.rank() == 0) continue;
+    if (!rows) rows = shape[0];
+    if (shape[0] == *rows) names.push_back(name);
+  }
+  return names;
+}
+
+Prediction predict(const RunRecord& run, const std::vector<std::string>& files, int threads,
+                   Output& output) {
+  const Energy energy = energy_of(run);
+  const std::vector<std::string> row_inputs = row_inputs_of(energy);
+  const std::string label = label_input(energy, row_inputs);
+  const DrawsReader& draws = *run.draws;
+  const HeldOut rows = load_more_rows(energy.graph(), run.experiment.data, files, label);
+
+  std::map<std::string, Tensor> shared;
+  Predictor predictor(energy, row_inputs, shared, draws.layout().chains, threads);
+  Prediction result{PredictiveMean(rows.rows, predictor.columns()), {}};
+  Tensor states({energy.dtype(), {draws.layout().chains, energy.size()}});
+  std::vector<bool> counts(static_cast<std::size_t>(draws.layout().chains), false);
+  for (std::int64_t chain : living_chains(draws)) counts[static_cast<std::size_t>(chain)] = true;
+  Progress progress("predict", "draws", draws.draws(), output.quiet, false);
+  progress.start(0, bytes_text(static_cast<double>(predictor.memory_bytes())) + " of memory");
+  for (std::int64_t draw = 0; draw < draws.draws(); ++draw) {
+    draws.read_draw(draw, states);
+    predictor.predict(states, rows, counts, result.mean);
+    if (progress.due()) progress.update(draw + 1, "");
+  }
+  if (result.mean.draws() == 0)
+    fail(ErrorKind::usage, "predict", "{} has no draws yet", run.directory.string());
+  if (const auto labels = rows.tensors.find(label); labels != rows.tensors.end())
+    result.scores = result.mean.scores(labels_of(labels->second, label));
+  return result;
+}
+
+void print_text(const Prediction& found, const std::string& saved, Output& output) {
+  output.print("{} rows, {} draws\n", found.mean.rows(), found.mean.draws());
+  if (found.scores) {
+    const ClassificationScores& scores = *found.scores;
+    output.print("  error        {:.4f}  (accuracy {:.2f}%)\n", scores.error,
+                 100 * (1 - scores.error));
+    output.print("  NLL          {:.5f} a row, {:.2f} in all, in nats\n", scores.nll,
+                 scores.nll_sum);
+    output.print("  Brier        {:.5f}\n", scores.brier);
+    output.print("  ECE          {:.5f}  ({} bins of equal width)\n", scores.ece,
+                 ClassificationScores::bins);
+    output.print("  entropy      {:.5f} = {:.5f} aleatoric + {:.5f} epistemic, in nats\n",
+                 scores.entropy, scores.aleatoric, scores.epistemic);
+    if (scores.floored > 0)
+      output.note(
+          fmt::format("{} rows have a label that no draw deems possible: their NLL is at "
+                      "least that of the smallest number",
+                      scores.floored));
+  }
+  if (!saved.empty()) output.print("wrote {}\n", printable(saved));
+}
+
+void print_json(const Prediction& found, const std::string& saved, Output& output) {
+  Json json;
+  json.object().field("rows", found.mean.rows()).field("draws", found.mean.draws());
+  if (found.scores) {
+    const ClassificationScores& scores = *found.scores;
+    json.field("error", scores.error).field("nll", scores.nll).field("nll_sum", scores.nll_sum);
+    json.field("brier", scores.brier).field("ece", scores.ece);
+    json.field("ece_bins", ClassificationScores::bins).field("entropy", scores.entropy);
+    json.field("aleatoric", scores.aleatoric).field("epistemic", scores.epistemic);
+    json.field("floored", scores.floored);
+  }
+  if (!saved.empty()) json.field("probabilities", saved);
+  output.write(json.end().text());
+}
+
+void run_predict(const Arguments& arguments, Output& output) {
+  override_environment(output);
+  const RunRecord run = load_run(arguments.positional()[0]);
+  std::vector<std::string> files = run.experiment.data.test;
+  if (arguments.has("data")) files = arguments.texts("data");
+  if (files.empty())
+    fail(ErrorKind::usage, "predict", "the run has no test data; give some with --data");
+  const Prediction found = predict(run, files, arguments.threads(), output);
+  const std::string saved = arguments.text("out");
+  if (!saved.empty()) {
+    const std::vector<double> mean = found.mean.probabilities();
+    save_npy(saved, Tensor::from({DType::f64, {found.mean.rows(), found.mean.classes()}}, mean));
+  }
+  arguments.has("json") ? print_json(found, saved, output) : print_text(found, saved, output);
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {
+      "predict",
+      {"DIR"},
+      1,
+      "predict by the draws of a run, and tell how well",
+      "Averages what all draws in DIR predict: the posterior predictive of a classifier, whose\n"
+      "energy has the output 'logits'. Where the rows have labels, it is judged by error, "
+      "negative\n"
+      "log-likelihood, Brier score, calibration (ECE), and its entropy is split into what every\n"
+      "draw leaves open (aleatoric) and what the draws disagree about (epistemic). Rows are\n"
+      "prepared as those of the run. Memory does not grow with the number of draws.",
+      "whorl predict runs/a --data x=images.npy --data y=labels.npy --out probabilities.npy",
+      {{"data", "FILE", "as for sample (default: the run's test data); labels may be missing", '\0',
+        true},
+       {"out", "FILE", "the mean probabilities, f64[rows,classes], as NPY"},
+       threads_option,
+       quiet_option("no progress"),
+       json_option},
+      &run_predict};
+}
+
+}  // namespace whorl::driver
