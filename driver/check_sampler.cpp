@@ -41,9 +41,10 @@ Subject load_subject(const std::string& name) {
               return graph_dynamics(file.variables, file.dynamics(size, DType::f64));
             }};
   // A step size for samplers whose alpha follows from it; the statistics of a task that has none.
-  return {
-      "learned sampler", canonical_hash(file),
-      [dynamics = learned_dynamics(*file.learned, {.rows = 1}, 0.01)](std::int64_t) { return dynamics; }};
+  return {"learned sampler", canonical_hash(file),
+          [dynamics = learned_dynamics(*file.learned, {.rows = 1}, 0.01)](std::int64_t) {
+            return dynamics;
+          }};
 }
 
 void print_proof(const std::string& name, const Subject& subject, const Proof& proof,

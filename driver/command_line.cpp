@@ -228,6 +228,16 @@ std::vector<std::pair<std::string, std::string>> Arguments::assignments(
   return result;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 std::string synopsis(const Command& command) {
   std::string text(command.name);
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {

@@ -64,6 +64,9 @@ struct Command {
   void (*run)(const Arguments&, Output&);
 };
 
+// The parts of a text between separators; as many as there are separators, and one more.
+std::vector<std::string> split(std::string_view text, char separator);
+
 std::string synopsis(const Command& command);  // "ops [NAME]"
 std::string help_of(const Command& command);
 

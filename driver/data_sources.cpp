@@ -372,6 +372,23 @@ LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
   return result;
 }
 
+std::vector<std::string> row_inputs_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const DataInput& input : data_inputs(graph, {}))
+    if (input.rows) names.push_back(input.name);
+  return names;
+}
+
+std::map<std::string, Tensor> load_shared(const Graph& graph, const DataSettings& settings) {
+  const std::vector<DataInput> inputs = data_inputs(graph, {});
+  const Sources sources = sort_files(inputs, settings, settings.files);
+  std::map<std::string, Tensor> tensors;
+  for (const DataInput& input : inputs)
+    if (!input.rows)
+      tensors.emplace(input.name, whole_array(input, input.type, sources.arrays.at(input.name)));
+  return tensors;
+}
+
 HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
                        const std::vector<std::string>& files, const std::string& optional) {
   DataSettings chosen = settings;

@@ -37,11 +37,16 @@ struct LoadedData {
 LoadedData load_data(const Graph& graph, const DeclaredSizes& declared,
                      const DataSettings& settings);
 
-// Other rows for the same inputs, prepared as those of `settings` are; `files` are named as there.
-// Inputs in `optional` may be left out. Where inputs are standardised, the data of `settings` are
-// read again for it.
+// The data inputs with rows of a graph without named sizes, as that of a run.
+std::vector<std::string> row_inputs_of(const Graph& graph);
+
+// Other rows for the inputs of such a graph, prepared as those of `settings` are; `files` are named
+// as there. The input `optional` may be left out. Where inputs are standardised, the data of
+// `settings` are read again for it.
 HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
                        const std::vector<std::string>& files, const std::string& optional);
+// The data inputs without rows, which are the same for all rows.
+std::map<std::string, Tensor> load_shared(const Graph& graph, const DataSettings& settings);
 
 // FILE or INPUT=FILE with the file's absolute path.
 std::string absolute_source(const std::string& source);

@@ -15,17 +15,14 @@ namespace {
 
 constexpr std::string_view example = "whorl grad energy.pbtxt --of U --wrt w,b -o gradient.pb";
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> names;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string name = text.substr(begin, end - begin);
-    if (name.empty()) fail(ErrorKind::usage, "grad", "--wrt '{}' has an empty name in it", text);
-    if (std::find(names.begin(), names.end(), name) != names.end())
-      fail(ErrorKind::usage, "grad", "--wrt names '{}' twice", name);
-    names.push_back(std::move(name));
-    begin = end + 1;
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> names = split(text, ',');
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty())
+      fail(ErrorKind::usage, "grad", "--wrt '{}' has an empty name in it", text);
+    const auto here = names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(names.begin(), here, names[i]) != here)
+      fail(ErrorKind::usage, "grad", "--wrt names '{}' twice", names[i]);
   }
   return names;
 }
@@ -105,7 +102,7 @@ void report(const Arguments& arguments, const Graph& graph, const std::string& p
 void run_grad(const Arguments& arguments, Output& output) {
   check_required(arguments);
   const std::string of = arguments.text("of");
-  const std::vector<std::string> wrt = split(arguments.text("wrt"));
+  const std::vector<std::string> wrt = names_of(arguments.text("wrt"));
   const std::string path = arguments.text("output");
   Graph graph = load_with_notes(arguments, output);
   const NodeId of_node = named_node(graph, "grad", "--of", of);

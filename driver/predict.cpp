@@ -38,29 +38,16 @@ Energy energy_of(const RunRecord& run) {
   return energy;
 }
 
-std::vector<std::string> row_inputs_of(const Energy& energy) {
-  // As load_data has it: those with the leading axis of the first data input.
-  std::vector<std::string> names;
-  std::optional<std::int64_t> rows;
-  for (const std::string& name : energy.data()) {
-    const Shape& shape = energy.graph().type(*energy.graph().find(name)).shape;
-    if (shape.rank() == 0) continue;
-    if (!rows) rows = shape[0];
-    if (shape[0] == *rows) names.push_back(name);
-  }
-  return names;
-}
-
 Prediction predict(const RunRecord& run, const std::vector<std::string>& files, int threads,
                    Output& output) {
   const Energy energy = energy_of(run);
-  const std::vector<std::string> row_inputs = row_inputs_of(energy);
+  const std::vector<std::string> row_inputs = row_inputs_of(energy.graph());
   const std::string label = label_input(energy, row_inputs);
   const DrawsReader& draws = *run.draws;
   const HeldOut rows = load_more_rows(energy.graph(), run.experiment.data, files, label);
 
-  std::map<std::string, Tensor> shared;
-  Predictor predictor(energy, row_inputs, shared, draws.layout().chains, threads);
+  Predictor predictor(energy, row_inputs, load_shared(energy.graph(), run.experiment.data),
+                      draws.layout().chains, threads);
   Prediction result{PredictiveMean(rows.rows, predictor.columns()), {}};
   Tensor states({energy.dtype(), {draws.layout().chains, energy.size()}});
   std::vector<bool> counts(static_cast<std::size_t>(draws.layout().chains), false);

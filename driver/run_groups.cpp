@@ -24,15 +24,6 @@ bool has_own_step_size(const RunRecord& run) {
          run.sampler->learned->step_size_times_gradient_rms > 0;
 }
 
-std::string bytes_of(const fs::path& path) {
-  std::error_code fault;
-  if (!fs::is_regular_file(path, fault)) return {};
-  InputFile file("table", path.string());
-  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
-  file.read(bytes.data(), file.size());
-  return bytes;
-}
-
 // The fields of a text in protobuf's format, as to_pbtxt writes it, each with the names of the
 // messages that it is in: "run.step_size.constant: 0.1".
 std::vector<std::string> flattened(std::string_view text) {
@@ -95,8 +86,10 @@ std::vector<std::string> settings_of(const RunRecord& run) {
   if (has_own_step_size(run)) experiment.run.step_size.reset();
   std::vector<std::string> lines = flattened(to_pbtxt(experiment));
   if (run.sampler) lines.push_back(fmt::format("the sampler: {}", canonical_hash(*run.sampler)));
-  if (const std::string energy = bytes_of(run.directory / "energy.pb"); !energy.empty())
-    lines.push_back(fmt::format("the energy: {:x}", std::hash<std::string>()(energy)));
+  const fs::path energy = run.directory / "energy.pb";
+  if (std::error_code fault; fs::is_regular_file(energy, fault))
+    lines.push_back(fmt::format("the energy: {:x}",
+                                std::hash<std::string>()(whole_file("table", energy.string()))));
   for (const RunEvent& event : run.events)
     if (const auto data = event.texts.find("data"); data != event.texts.end()) {
       lines.push_back(fmt::format("the data: {}", data->second));
@@ -187,6 +180,16 @@ std::string experiment_of(const RunRecord& run) {
   const TargetSettings& target = experiment.targets.front();
   return target.gaussian ? fmt::format("a Gaussian of {} dimensions", target.gaussian->dimension)
                          : target.graph.filename().string();
+}
+
+void add_new(std::vector<PublishedValue>& all, const std::vector<PublishedValue>& more) {
+  for (const PublishedValue& value : more) {
+    const auto same = [&](const PublishedValue& other) {
+      return value.sampler == other.sampler && value.quantity == other.quantity &&
+             value.value == other.value && value.step == other.step && value.source == other.source;
+    };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back(value);
+  }
 }
 
 std::vector<RunGroup> group_runs(const std::vector<const RunRecord*>& runs,

@@ -25,6 +25,9 @@ struct RunGroup {
 std::string experiment_of(const RunRecord& run);
 std::string sampler_of(const RunRecord& run);
 
+// Adds those published values that are not among them yet.
+void add_new(std::vector<PublishedValue>& all, const std::vector<PublishedValue>& more);
+
 // Groups of runs of one experiment, in the order of their first ones. Notes are added on settings
 // that differ, on runs that are left out because another has their seed, and on step sizes that a
 // sampler's own rule made.

@@ -18,13 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-std::string whole_file(const fs::path& path) {
-  InputFile file("load", path.string());
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read(text.data(), file.size());
-  return text;
-}
-
 // A line that is not whole can only be the last one, and only where a writer was cut off.
 enum class Whole { yes, no };
 
@@ -46,7 +39,7 @@ void read_line(std::string_view text, Whole whole, const std::string& place,
 void read_lines(const fs::path& path, const LineReader& take) {
   std::error_code fault;
   if (!fs::exists(path, fault)) return;
-  const std::string text = whole_file(path);
+  const std::string text = whole_file("load", path.string());
   std::int64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -153,7 +146,7 @@ RunRecord load_run(const fs::path& directory) {
   record.directory = directory;
   // Before the files: a run that ends meanwhile is then seen with all that it wrote.
   record.locked = is_locked(directory);
-  record.config = whole_file(directory / "config.pbtxt");
+  record.config = whole_file("load", (directory / "config.pbtxt").string());
   record.experiment = load_experiment(directory / "config.pbtxt");
   read_lines(directory / "metrics.jsonl", [&](const auto& line, const std::string& place) {
     record.metrics.push_back(metrics_of(line, place));

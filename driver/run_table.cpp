@@ -80,15 +80,7 @@ class TableMaker {
   }
 
   void gather_published() {
-    for (const RunRecord* run : runs_)
-      for (const PublishedValue& value : run->experiment.published) {
-        const auto same = [&](const PublishedValue& other) {
-          return value.sampler == other.sampler && value.quantity == other.quantity &&
-                 value.value == other.value && value.step == other.step &&
-                 value.source == other.source;
-        };
-        if (std::none_of(published_.begin(), published_.end(), same)) published_.push_back(value);
-      }
+    for (const RunRecord* run : runs_) add_new(published_, run->experiment.published);
   }
 
   bool is_measured(const std::string& quantity) const {

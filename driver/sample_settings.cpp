@@ -16,16 +16,6 @@ namespace whorl::driver {
 
 namespace {
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 double parse_number(std::string_view option, std::string_view word) {
   double value = 0;
   const char* end = word.data() + word.size();

@@ -106,10 +106,7 @@ std::string to_json(const RunScores& scores) {
 }
 
 RunScores load_scores(const std::filesystem::path& path) {
-  InputFile file("load", path.string());
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read(text.data(), file.size());
-  const Value whole = Value::parse(text, nullptr, false);
+  const Value whole = Value::parse(whole_file("load", path.string()), nullptr, false);
   if (whole.is_discarded()) fail(ErrorKind::data, "load", "{}: the file is no JSON", path.string());
   const Reader reader(path.string());
   RunScores scores;

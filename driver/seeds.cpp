@@ -124,9 +124,7 @@ class SeedRuns {
     const std::string text = to_pbtxt(experiment);
     std::error_code fault;
     if (fs::exists(path, fault) && has_runs() && !overwrite()) {
-      InputFile file("sample", path.string());
-      std::string known(static_cast<std::size_t>(file.size()), '\0');
-      file.read(known.data(), file.size());
+      const std::string known = whole_file("sample", path.string());
       if (known == text) return;
       fail(ErrorKind::usage, "sample",
            "--out {}: its runs are of another experiment: {}; choose another directory, or give "
@@ -157,10 +155,8 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
     if (seeds.size() > most_seeds)
       fail(ErrorKind::usage, "sample", "--seeds '{}' are more than {}", text, most_seeds);
   };
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    at = end + 1;
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view word = part;
     const std::size_t dots = word.find("..");
     if (dots == std::string_view::npos) {
       add(seed_of(word, word));

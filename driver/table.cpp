@@ -15,15 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> words_of(std::string_view option, std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-    if (words.back().empty())
-      fail(ErrorKind::usage, "table", "--{} '{}' has an empty word; expected some with commas",
-           option, text);
-  }
+  std::vector<std::string> words = split(text, ',');
+  if (std::find(words.begin(), words.end(), "") != words.end())
+    fail(ErrorKind::usage, "table", "--{} '{}' has an empty word; expected some with commas",
+         option, text);
   return words;
 }
 

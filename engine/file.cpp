@@ -99,6 +99,13 @@ void InputFile::check_unchanged() const {
     fail(ErrorKind::io, where_, "{}: the file was changed while it was read", path_);
 }
 
+std::string whole_file(std::string_view where, const std::string& path) {
+  InputFile file(where, path);
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  file.read(bytes.data(), file.size());
+  return bytes;
+}
+
 NewFile::NewFile(std::string_view where, const std::string& path) : where_(where) {
   if (path.empty()) fail(ErrorKind::io, where, "cannot write: the file name is empty");
   path_ = resolved(path);

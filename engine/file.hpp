@@ -42,6 +42,9 @@ class InputFile {
   struct stat status_ = {};
 };
 
+// All bytes of a file.
+std::string whole_file(std::string_view where, const std::string& path);
+
 // A file that takes the place of `path` once it is committed, and leaves nothing behind if not.
 // Where `path` is a symbolic link, the link stays and its target is replaced.
 class NewFile {

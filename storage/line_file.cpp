@@ -66,9 +66,7 @@ void LineFile::add(std::string_view line) {
 std::int64_t LineFile::whole_lines(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return 0;
-  InputFile file("run", path);
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read(text.data(), file.size());
+  std::string text = whole_file("run", path);
   // After a power cut, some file systems have zeros where nothing was written yet.
   text.resize(std::min(text.size(), text.find('\0')));
   const std::size_t end = text.rfind('\n');

@@ -13,6 +13,7 @@
 #include "driver/report/sections.hpp"
 #include "driver/report/seeds.hpp"
 #include "driver/report/verdict.hpp"
+#include "driver/run_groups.hpp"
 #include "driver/verdicts.hpp"
 
 namespace whorl::driver::report {
@@ -214,18 +215,9 @@ std::string run_row(const std::vector<RunView>& runs, std::size_t i,
   return row + "</tr>\n";
 }
 
-bool same(const PublishedValue& a, const PublishedValue& b) {
-  return a.sampler == b.sampler && a.quantity == b.quantity && a.value == b.value &&
-         a.step == b.step && a.source == b.source;
-}
-
 std::vector<PublishedValue> all_published(const std::vector<RunView>& runs) {
   std::vector<PublishedValue> all;
-  for (const RunView& run : runs)
-    for (const PublishedValue& value : run.experiment().published)
-      if (std::none_of(all.begin(), all.end(),
-                       [&](const PublishedValue& other) { return same(value, other); }))
-        all.push_back(value);
+  for (const RunView& run : runs) add_new(all, run.experiment().published);
   return all;
 }
 

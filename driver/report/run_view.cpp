@@ -138,10 +138,7 @@ std::size_t energy_hash(const RunView& run) {
   const fs::path path = run.record->directory / "energy.pb";
   std::error_code fault;
   if (run.experiment().data.batch || !fs::is_regular_file(path, fault)) return 0;
-  InputFile file("report", path.string());
-  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
-  file.read(bytes.data(), file.size());
-  return std::hash<std::string>()(bytes);
+  return std::hash<std::string>()(whole_file("report", path.string()));
 }
 
 // Runs of `sample` of one experiment that differ in nothing but their seed have one colour, and a

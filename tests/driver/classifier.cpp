@@ -205,6 +205,25 @@ BOOST_AUTO_TEST_CASE(stored_draws_predict_what_the_run_has_averaged) {
   BOOST_TEST(whorl("predict run --quiet").out.find("  NLL          ") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(data_without_rows_are_the_same_for_the_rows_of_predictions) {
+  std::string text = network;
+  text.replace(text.find("inputs { name: \"y\""), 0,
+               "inputs { name: \"weights\" type: \"f32[pixels]\" }\n"
+               "nodes { name: \"weighed\" op: \"mul\" inputs: [\"x\", \"weights\"] }\n");
+  text.replace(text.find("inputs: [\"x\", \"w1\"]"), 20, "inputs: [\"weighed\", \"w1\"]");
+  directory.write("net.pbtxt", text);
+  text = experiment;
+  text.replace(text.find("  files: \"y="), 0, "  files: \"weights=weights.npy\"\n");
+  directory.write("digits.pbtxt", text);
+  npy("weights.npy", Tensor::from({DType::f32, {16}}, std::vector<double>(16, 0.5)));
+  must("sample digits.pbtxt --quiet --out run");
+  const Outcome made = whorl("predict run --json --quiet");
+  BOOST_REQUIRE_MESSAGE(made.code == 0, made.err);
+  BOOST_TEST(nlohmann::json::parse(made.out)["nll"].get<double>() ==
+                 metrics("run").back()["average_nll"].get<double>(),
+             boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(labels_are_chosen_and_rows_set_aside) {
   std::string text = experiment;
   text.replace(text.find("  batch: 50"), 11,
