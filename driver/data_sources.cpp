@@ -299,21 +299,33 @@ void note_same_files(const Sources& data, const Sources& test, std::vector<std::
       compare(path, other->second);
 }
 
+// Whether a table has the columns that an input takes, by their names or by its own.
+bool has_columns(const Table& table, const std::string& input, const ColumnNames& given) {
+  const auto there = [&](const std::string& column) {
+    return std::find(table.names.begin(), table.names.end(), column) != table.names.end();
+  };
+  const auto named = given.find(input);
+  return named == given.end() ? there(input)
+                              : std::all_of(named->second.begin(), named->second.end(), there);
+}
+
 // `optional` may have no data; "" when all must have.
-Dataset load_more(const std::vector<DataInput>& inputs, const Sources& sources, const Sizes& sizes,
-                  const DataSettings& settings, std::string_view optional) {
+Dataset load_more(const std::vector<DataInput>& inputs, Sources sources, const Sizes& sizes,
+                  DataSettings settings, const std::string& optional) {
   std::vector<DataInput> given;
   const std::optional<Table> table = load_table(sources, settings);
   for (const DataInput& input : inputs) {
     const bool in_table =
-        table &&
-        (input.name != optional || sources.columns.contains(input.name) ||
-         std::find(table->names.begin(), table->names.end(), input.name) != table->names.end());
+        table && (input.name != optional || has_columns(*table, input.name, sources.columns));
     if (sources.arrays.contains(input.name) || (input.rows && in_table)) {
       given.push_back(input);
     } else if (input.rows && input.name != optional) {
       fail(ErrorKind::usage, "data", "input '{}' {} has no data among {}", input.name,
            to_string(input.type), fmt::join(settings.test, ", "));
+    } else if (input.rows) {
+      sources.columns.erase(optional);
+      // Rows cannot be chosen by labels that are not there.
+      settings.labels.reset();
     }
   }
   return prepared_rows(given, sources, table, sizes, settings);
@@ -397,8 +409,6 @@ HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
   const std::vector<DataInput> inputs = data_inputs(graph, declared);
   const Sizes sizes(declared);
   const Sources sources = sort_files(inputs, chosen, files);
-  // Rows cannot be chosen by labels that are not there.
-  if (sources.table.empty() && !sources.arrays.contains(optional)) chosen.labels.reset();
   Dataset rows = load_more(inputs, sources, sizes, chosen, optional);
   if (chosen.standardise.empty()) return held_out(rows);
   DataSettings learned = settings;

@@ -224,6 +224,24 @@ BOOST_AUTO_TEST_CASE(data_without_rows_are_the_same_for_the_rows_of_predictions)
              boost::test_tools::tolerance(1e-12));
 }
 
+BOOST_AUTO_TEST_CASE(a_table_without_labels_is_predicted_too) {
+  std::string rows = "length,width,kind\n", blind = "length,width\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string numbers = fmt::format("{},{}", i % 2 + 0.01 * (i % 7), 0.1 * (i % 5));
+    rows += fmt::format("{},{}\n", numbers, i % 2);
+    blind += numbers + "\n";
+  }
+  directory.write("rows.csv", rows);
+  directory.write("blind.csv", blind);
+  must(
+      "sample net.pbtxt --data rows.csv --columns x=length,width --columns y=kind --standardise x "
+      "--batch 20 --step-size 0.01 --steps 60 --quiet --out table");
+  must("predict table --data rows.csv --quiet --out seen.npy");
+  const Outcome made = whorl("predict table --data blind.csv --quiet --out blind.npy");
+  BOOST_TEST(made.out == "60 rows, 120 draws\nwrote blind.npy\n", made.err);
+  BOOST_TEST(npy("blind.npy").same_bits(npy("seen.npy")));
+}
+
 BOOST_AUTO_TEST_CASE(labels_are_chosen_and_rows_set_aside) {
   std::string text = experiment;
   text.replace(text.find("  batch: 50"), 11,
