@@ -141,4 +141,9 @@ std::int64_t coordinate_net_weights(std::size_t inputs, const std::vector<std::i
 // [1 + wrt.size(), S...]: the value, then its derivatives by the chosen inputs.
 Value coordinate_net(const std::vector<Value>& inputs, Value weights, const CoordinateNet& net);
 
+// A gated recurrent unit over a whole sequence; see engine/ops/gru.cpp for the formulas.
+// x [T,I], length i32[], w_x [I,3H], w_h [H,3H], b_x and b_h [3H], h_0 [H] -> the states [T,H].
+// Only the first `length` frames count, 0 to T; the states behind them are zeros.
+Value gru(Value x, Value length, Value w_x, Value w_h, Value b_x, Value b_h, Value h_0);
+
 }  // namespace whorl

@@ -26,6 +26,7 @@ extern const OpDef random_normal_op, random_uniform_op;
 extern const OpDef matmul_op, cholesky_op, triangular_solve_op, symmetric_solve_op;
 extern const OpDef log_determinant_op;
 extern const OpDef coordinate_net_op, coordinate_net_weights_gradient_op;
+extern const OpDef gru_op, gru_trace_op, gru_adjoint_op;
 
 namespace {
 
@@ -112,6 +113,9 @@ constexpr const OpDef* own_ops[] = {
     // networks
     &coordinate_net_op,
     &coordinate_net_weights_gradient_op,
+    &gru_op,
+    &gru_trace_op,
+    &gru_adjoint_op,
 };
 
 // The table of one process. Rows are only ever added.
