@@ -28,6 +28,8 @@ int worker_count(int threads) {
 
 }  // namespace
 
+Arena allocate_arena(std::int64_t bytes) { return {allocate_storage(bytes), bytes}; }
+
 struct Executor::Impl {
   // What one worker needs beside the shared slots.
   struct Worker {
@@ -41,7 +43,10 @@ struct Executor::Impl {
     if (o.threads > cores())
       more_threads.emplace(tbb::global_control::max_allowed_parallelism,
                            static_cast<std::size_t>(o.threads));
-    memory = allocate_storage(plan->arena_bytes);
+    if (options.arena.memory && options.arena.bytes < plan->arena_bytes)
+      fail(ErrorKind::usage, "executor", "the arena has {} bytes; the plan needs {}",
+           options.arena.bytes, plan->arena_bytes);
+    memory = options.arena.memory ? options.arena.memory : allocate_storage(plan->arena_bytes);
     workers.resize(static_cast<std::size_t>(arena.max_concurrency()));
     for (Worker& worker : workers) {
       worker.temporaries = allocate_storage(plan->temporary_bytes);

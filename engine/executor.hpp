@@ -23,9 +23,18 @@
 
 namespace whorl {
 
+// Memory for the values of a run, which executors that never run at the same time may share: none of
+// them finds anything of its own there afterwards but its outputs, which are elsewhere.
+struct Arena {
+  std::shared_ptr<void> memory;
+  std::int64_t bytes = 0;
+};
+Arena allocate_arena(std::int64_t bytes);
+
 struct ExecutorOptions {
   int threads = 1;       // 0: as many as there are cores
   bool profile = false;  // time every step
+  Arena arena = {};      // instead of memory of its own; at least the plan's arena_bytes
 };
 
 // What one step of a plan costs; bytes and flops are estimates by shape.

@@ -398,6 +398,47 @@ BOOST_AUTO_TEST_CASE(many_threads_share_one_plan) {
   BOOST_TEST(wrong.load() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(executors_of_different_plans_share_one_memory_in_turns) {
+  const auto large = compile(mixed_graph(20, 3345, DType::f32)),
+             small = compile(mixed_graph(5, 1000, DType::f64));
+  BOOST_TEST(small->arena_bytes > 0);
+  BOOST_TEST(small->arena_bytes < large->arena_bytes);
+  for (int threads : {1, 2}) {
+    const Arena arena = allocate_arena(large->arena_bytes);
+    Executor first(large, {.threads = threads, .arena = arena}),
+        second(small, {.threads = threads, .arena = arena});
+    Executor first_alone(large, {.threads = threads}), second_alone(small, {.threads = threads});
+    for (int turn = 0; turn < 4; ++turn) {
+      // Other numbers in every turn, so that nothing right is left over from the one before.
+      const Feeds wide{{"x", ramp({DType::f32, {20, 3345}}, -2 - turn, 2)},
+                       {"w", ramp({DType::f32, {3345}}, 0.5, 1.5 + turn)}};
+      const Feeds narrow{{"x", ramp({DType::f64, {5, 1000}}, -1, 1 + turn)},
+                         {"w", ramp({DType::f64, {1000}}, 0.25 * turn, 1)}};
+      for (Executor* each : {&first, &first_alone}) bind_all(*each, wide);
+      for (Executor* each : {&second, &second_alone}) bind_all(*each, narrow);
+      for (Executor* each : {&first, &first_alone, &second, &second_alone}) each->run();
+      // Both are looked at behind the last run: outputs are not in the memory that is shared.
+      for (const auto& [shared, alone] : {std::pair{&first, &first_alone},
+                                          {&second, &second_alone}})
+        for (const Plan::Port& port : shared->plan().outputs)
+          BOOST_TEST(shared->output(port.name).same_bits(alone->output(port.name)),
+                     port.name << " differs in turn " << turn << " on " << threads << " threads");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_arena_that_is_too_small_is_refused) {
+  const auto plan = compile(mixed_graph(20, 3345, DType::f32));
+  const std::int64_t needed = plan->arena_bytes;
+  BOOST_CHECK_EXCEPTION(
+      Executor(plan, {.arena = allocate_arena(needed - 1)}), Error, [&](const Error& error) {
+        return error.kind() == ErrorKind::usage &&
+               error.what() == fmt::format("[executor] the arena has {} bytes; the plan needs {}",
+                                           needed - 1, needed);
+      });
+  BOOST_CHECK_NO_THROW(Executor(plan, {.arena = allocate_arena(needed)}));
+}
+
 BOOST_AUTO_TEST_CASE(a_budget_is_refused_before_it_is_exceeded) {
   const Graph graph = mixed_graph(100, 1000, DType::f32);
   CompileOptions options;
