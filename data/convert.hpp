@@ -35,7 +35,8 @@ template <class From, class To>
 inline constexpr bool always_fits = std::is_integral_v<From> &&
                                     (std::is_floating_point_v<To> ||
                                      (std::is_same_v<To, std::int32_t> &&
-                                      sizeof(From) <= sizeof(To)));
+                                      std::numeric_limits<From>::digits <=
+                                          std::numeric_limits<To>::digits));
 
 // Which row an element belongs to.
 inline std::int64_t row_of(const Shape& shape, std::int64_t element) {

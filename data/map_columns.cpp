@@ -1,9 +1,8 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "data/dataset.hpp"
+#include "data/name_list.hpp"
 #include "engine/attributes.hpp"
 #include "engine/error.hpp"
 #include "engine/text.hpp"
@@ -12,16 +11,8 @@ namespace whorl {
 
 namespace {
 
-constexpr std::size_t listed = 20;
-
 std::string count_of(std::int64_t columns) {
   return fmt::format("{} column{}", columns, columns == 1 ? "" : "s");
-}
-
-std::string list_of(std::vector<std::string> names) {
-  const bool cut = names.size() > listed;
-  if (cut) names.resize(listed);
-  return printable(fmt::format("{}{}", fmt::join(names, ", "), cut ? ", ..." : ""));
 }
 
 class Mapping {

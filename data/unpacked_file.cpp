@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::int64_t block = 65536;
 
-// The most that deflate makes of a byte, as zlib documents it: a match of 258 bytes in 2 bits.
-constexpr std::int64_t most_from_one_byte = 1032;
-
 constexpr unsigned char gzip_magic[] = {0x1f, 0x8b};
 
 void end_stream(z_stream_s* stream) {

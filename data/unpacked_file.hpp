@@ -20,6 +20,9 @@ struct z_stream_s;
 
 namespace whorl {
 
+// The most that deflate makes of a byte, as zlib documents it: a match of 258 bytes in 2 bits.
+inline constexpr std::int64_t most_from_one_byte = 1032;
+
 class UnpackedFile {
  public:
   // `where` begins every error text, as in "[idx] x.gz: ...".
