@@ -23,4 +23,13 @@ Value normal_prior(Value theta, double sd) {
   return 0.5 / (sd * sd) * sum(square(theta)) + constant;
 }
 
+Value prior_of(std::span<const Value> parameters, double sd) {
+  Value prior;
+  for (Value parameter : parameters) {
+    const Value own = normal_prior(parameter, sd);
+    prior = prior ? prior + own : own;
+  }
+  return prior;
+}
+
 }  // namespace whorl

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/graph.hpp"
 
@@ -23,5 +24,7 @@ Value minibatch_energy(const EnergyTerms& terms, std::int64_t rows, std::int64_t
 // -log of N(0, sd^2) for every element of theta, summed, with its constant. Throws a usage Error
 // when sd is not a positive number.
 Value normal_prior(Value theta, double sd);
+// The same for several parameters, added up in their order. There must be one.
+Value prior_of(std::span<const Value> parameters, double sd);
 
 }  // namespace whorl

@@ -83,12 +83,7 @@ EnergyTerms Mlp::energy(std::span<const Value> parameters, Value x, Value y) con
   if (y.dtype() != DType::i32 || y.shape() != Shape{x.shape()[0]})
     graph_error("mlp", "y is {}; expected i32[{}], a label for each row of x", to_string(y.type()),
                 x.shape()[0]);
-  Value prior;
-  for (Value parameter : parameters) {
-    const Value own = normal_prior(parameter, prior_sd);
-    prior = prior ? prior + own : own;
-  }
-  return {prior, sum(softmax_cross_entropy(scores, y))};
+  return {prior_of(parameters, prior_sd), sum(softmax_cross_entropy(scores, y))};
 }
 
 Graph Mlp::energy_graph(DType dtype, std::int64_t rows) const {
