@@ -1,6 +1,6 @@
 // The samplers and optimisers that are known by name, and their settings.
 //
-//   sgld  psgld  sghmc  sgnht  hmc  adam  sgdm
+//   sgld  psgld  sghmc  sgnht  hmc  santa  adam  sgdm
 //
 // Thread safety: free functions.
 #pragma once
@@ -15,13 +15,13 @@
 namespace whorl {
 
 enum class Thermostat { chain, coordinate };
-// Whose gradient PSGLD measures.
+// Whose gradient PSGLD and Santa measure.
 enum class Moments { energy, likelihood };
 
 // See builtin_settings() for what each of them means.
 struct BuiltinSettings {
   double temperature = 1;
-  double friction = 1;
+  std::optional<double> friction = {};  // the sampler's own
   std::optional<double> friction_times_step_size = {};  // whoever knows eta makes it the friction
   double noise_estimate = 0;
   Integrator integrator = Integrator::semi_implicit;
@@ -34,6 +34,8 @@ struct BuiltinSettings {
   double jitter = 0.2;
   double beta1 = 0.9, beta2 = 0.999;
   double momentum_decay = 0.9;
+  double beta_scale = 1, beta_power = 0.5;
+  std::optional<std::int64_t> refine_from = {};  // whoever knows the number of steps halves it
 };
 
 // One line of help.
@@ -55,7 +57,8 @@ Step builtin_step(std::string_view sampler, const Energy& energy,
                   const BuiltinSettings& settings = {}, const GradientSource& gradient = {});
 
 // What can be known of the largest step size eta before a run. Throws a usage Error when a momentum
-// would grow by its friction, which multiplies it by 1 - eta D, or when the noise estimate V leaves
+// would grow by its friction, which multiplies it by 1 - eta D, or turn round in every step of
+// Santa, which multiplies it by 1 - sqrt(eta) C at first, or when the noise estimate V leaves
 // nothing to inject, eta V > 2 T D.
 void check_step_size(std::string_view sampler, const BuiltinSettings& settings, double largest);
 

@@ -12,6 +12,7 @@
 #include "engine/ops.hpp"
 #include "engine/plan.hpp"
 #include "engine/random.hpp"
+#include "engine/role.hpp"
 #include "samplers/divergence_watch.hpp"
 
 namespace whorl {
@@ -49,56 +50,120 @@ struct Chains::Impl {
     Tensor now, next;
     std::uint32_t stream;
   };
+  // One of the steps, unrolled, for all chains.
+  struct Program {
+    Graph graph;
+    std::shared_ptr<const Plan> plan;
+    std::unique_ptr<Executor> executor;
+    Feeds feeds;     // all inputs but the state
+    bool has_batches = false;
+    Tensor batches;
+    std::map<std::string, NodeId> first_statistics;  // as a run begins
+
+    void bind(std::string_view name, const Tensor& tensor) {
+      executor->bind(name, tensor);
+      feeds.insert_or_assign(std::string(name), tensor);
+    }
+  };
 
   ChainsOptions options;
-  Graph graph;
   std::vector<Slot> slots;
-  Feeds feeds;  // all inputs but the state
-  Tensor step_number{Type{DType::i32, {}}}, step_sizes, batches;
-  std::unique_ptr<Executor> executor;
-  std::map<std::string, NodeId> first_statistics;  // as a run begins
+  Tensor step_number{Type{DType::i32, {}}}, step_sizes;
+  std::vector<Program> programs;
+  std::size_t current = 0;  // the program of the last run, or of the one that begins
+  std::function<std::size_t(std::int64_t)> which;
   std::int64_t step = 0;
   std::optional<DivergenceWatch> watch;
-  bool has_batches = false;
 
-  Impl(const Step& sampler, const ChainsOptions& chosen) : options(chosen) {
-    const Unrolled unrolled = unroll(graph, sampler, {options.chains, options.steps_per_run, 0});
-    for (const auto& [name, value] : unrolled.state) graph.add_output(name, value.id);
-    std::vector<std::string> kept{"energy"};
-    kept.insert(kept.end(), options.statistics.begin(), options.statistics.end());
-    for (const std::string& name : kept) add_statistic(unrolled, name);
-    if (options.keep_path) add_path(unrolled);
-
-    const auto plan = compile(graph);
-    check_budget(sampler, *plan);
-    executor = std::make_unique<Executor>(plan, ExecutorOptions{options.threads, false});
-    for (std::size_t k = 0; k < sampler.state.size(); ++k) {
-      const Type& type = graph.type(*graph.find(sampler.state[k].name));
-      slots.push_back({sampler.state[k], Tensor(type), Tensor(type), start_stream(k)});
+  Impl(std::span<const Step> steps, const ChainsOptions& chosen)
+      : options(chosen), programs(steps.size()) {
+    check_alike(steps);
+    for (std::size_t i = 0; i < steps.size(); ++i) make_program(steps[i], programs[i]);
+    check_budget();
+    std::int64_t bytes = 0;
+    for (const Program& program : programs) bytes = std::max(bytes, program.plan->arena_bytes);
+    const Arena arena = programs.size() > 1 ? allocate_arena(bytes) : Arena{};
+    const Graph& graph = programs[0].graph;
+    for (std::size_t k = 0; k < steps[0].state.size(); ++k) {
+      const Type& type = graph.type(*graph.find(steps[0].state[k].name));
+      slots.push_back({steps[0].state[k], Tensor(type), Tensor(type), start_stream(k)});
     }
     watch.emplace(options.chains, slots.front().now.elements() / options.chains,
                   options.drop_diverged);
     step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
-    bind("seed", seed_tensor(options.seed));
-    bind("step", step_number);
-    bind("step_sizes", step_sizes);
-    for (const StepParameter& parameter : sampler.parameters) bind(parameter.name, parameter.value);
-    if (const auto node = graph.find("batches")) {
-      has_batches = true;
-      batches = Tensor(graph.type(*node));
-      bind("batches", batches);
+    for (std::size_t i = 0; i < steps.size(); ++i) start_program(steps[i], programs[i], arena);
+  }
+
+  void check_alike(std::span<const Step> steps) const {
+    if (steps.empty()) fail(ErrorKind::usage, "chains", "there is no step to make");
+    if (steps.size() == 1) return;
+    if (options.steps_per_run != 1)
+      fail(ErrorKind::usage, "chains", "steps that take turns are made one by one, not {} in a run",
+           options.steps_per_run);
+    for (const Step& each : steps)
+      if (!std::equal(each.state.begin(), each.state.end(), steps[0].state.begin(),
+                      steps[0].state.end(), [](const StateVariable& a, const StateVariable& b) {
+                        return a.name == b.name && a.type == b.type;
+                      }))
+        fail(ErrorKind::usage, "chains", "steps that take turns must have the same state");
+  }
+
+  void make_program(const Step& sampler, Program& program) const {
+    const Unrolled unrolled =
+        unroll(program.graph, sampler, {options.chains, options.steps_per_run, 0});
+    for (const auto& [name, value] : unrolled.state) program.graph.add_output(name, value.id);
+    std::vector<std::string> kept{"energy"};
+    kept.insert(kept.end(), options.statistics.begin(), options.statistics.end());
+    for (const std::string& name : kept) add_statistic(program, unrolled, name);
+    if (options.keep_path) add_path(program, unrolled);
+    program.plan = compile(program.graph);
+  }
+
+  void start_program(const Step& sampler, Program& program, const Arena& arena) {
+    program.executor = std::make_unique<Executor>(
+        program.plan, ExecutorOptions{.threads = options.threads, .arena = arena});
+    program.bind("seed", seed_tensor(options.seed));
+    program.bind("step", step_number);
+    program.bind("step_sizes", step_sizes);
+    for (const StepParameter& parameter : sampler.parameters)
+      program.bind(parameter.name, parameter.value);
+    if (const auto node = program.graph.find("batches")) {
+      program.has_batches = true;
+      program.batches = Tensor(program.graph.type(*node));
+      program.bind("batches", program.batches);
     }
   }
 
-  void check_budget(const Step& sampler, const Plan& plan) const {
+  // What all programs need together; they share the largest arena.
+  std::int64_t planned_bytes() const {
+    std::int64_t bytes = 0, arena = 0;
+    for (const Program& program : programs) {
+      bytes += program.plan->memory_bytes(options.threads) - program.plan->arena_bytes;
+      arena = std::max(arena, program.plan->arena_bytes);
+    }
+    return bytes + arena;
+  }
+
+  void check_budget() const {
     if (options.memory_budget == 0) return;
-    std::int64_t bytes = plan.memory_bytes(options.threads);
-    for (const StateVariable& variable : sampler.state)
-      bytes += 2 * graph.type(*graph.find(variable.name)).bytes();
+    std::int64_t bytes = planned_bytes();
+    const Graph& graph = programs[0].graph;
+    for (NodeId id : graph.input_nodes())
+      if (is_parameter(graph, id)) bytes += 2 * graph.type(id).bytes();
     if (bytes > options.memory_budget)
       fail(ErrorKind::memory, "chains",
            "plan and states of {} chains need {} bytes, the budget leaves {}", options.chains,
            bytes, options.memory_budget);
+  }
+
+  Program& now() { return programs[current]; }
+  // Takes the program that makes the next step.
+  void choose() {
+    if (!which) return;
+    current = which(step);
+    if (current >= programs.size())
+      fail(ErrorKind::usage, "chains", "step {} is to be made by step {} of {}", step, current,
+           programs.size());
   }
 
   // What is not the step's own is made here, so that steps without an audience do not pay for it.
@@ -113,24 +178,19 @@ struct Chains::Impl {
     fail(ErrorKind::usage, "chains", "the sampler has no statistic '{}'", name);
   }
 
-  void add_statistic(const Unrolled& unrolled, const std::string& name) {
+  static void add_statistic(Program& program, const Unrolled& unrolled, const std::string& name) {
     std::vector<Value> values;
     for (const Moment& moment : unrolled.moments) values.push_back(statistic_of(moment, name));
-    first_statistics[name] = values.front().id;
-    graph.add_output("statistic/" + name, stack(values, 0).id);
+    program.first_statistics[name] = values.front().id;
+    program.graph.add_output("statistic/" + name, stack(values, 0).id);
   }
 
-  void add_path(const Unrolled& unrolled) {
+  static void add_path(Program& program, const Unrolled& unrolled) {
     std::vector<Value> positions;
     for (std::size_t t = 1; t < unrolled.moments.size(); ++t)
       positions.push_back(unrolled.moments[t].state.at("position"));
     positions.push_back(unrolled.state.at("position"));
-    graph.add_output("path", stack(positions, 0).id);
-  }
-
-  void bind(std::string_view name, const Tensor& tensor) {
-    executor->bind(name, tensor);
-    feeds.insert_or_assign(std::string(name), tensor);
+    program.graph.add_output("path", stack(positions, 0).id);
   }
 
   Slot& slot(std::string_view name) {
@@ -145,18 +205,24 @@ struct Chains::Impl {
   // Where the run that just ended first had a number that is not finite. Its beginning is still
   // there, so it is repeated by the plain interpreter, which sees every value.
   std::string first_place() {
-    for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
-    const auto found = first_non_finite(graph, feeds);
-    return found ? fmt::format(": first in {}", graph.label(found->node)) : std::string();
+    const Program& program = with_state();
+    const auto found = first_non_finite(program.graph, program.feeds);
+    return found ? fmt::format(": first in {}", program.graph.label(found->node)) : std::string();
+  }
+
+  // The current program with the state among its feeds, for the plain interpreter.
+  const Program& with_state() {
+    for (const Slot& slot : slots) now().feeds.insert_or_assign(slot.variable.name, slot.now);
+    return now();
   }
 
   // A run that stopped at a number, repeated by the plain interpreter: there the nodes have the
   // names that the sampler gave them, behind "t0/" for the first step.
   [[noreturn]] void report_stop(const Error& error) {
-    for (const Slot& slot : slots) feeds.insert_or_assign(slot.variable.name, slot.now);
+    const Program& program = with_state();
     std::string what(bare_text(error));
     try {
-      evaluate(graph, feeds);
+      evaluate(program.graph, program.feeds);
     } catch (const Error& named) {
       what = bare_text(named);
     }
@@ -190,7 +256,9 @@ struct Chains::Impl {
 };
 
 Chains::Chains(const Step& step, const ChainsOptions& options)
-    : impl_(std::make_unique<Impl>(step, options)) {
+    : Chains(std::span<const Step>(&step, 1), options) {}
+Chains::Chains(std::span<const Step> steps, const ChainsOptions& options)
+    : impl_(std::make_unique<Impl>(steps, options)) {
   for (const Impl::Slot& slot : impl_->slots) start(slot.variable.name, slot.variable.start);
 }
 Chains::Chains(Chains&&) noexcept = default;
@@ -200,9 +268,14 @@ Chains::~Chains() = default;
 const ChainsOptions& Chains::options() const { return impl_->options; }
 std::int64_t Chains::step() const { return impl_->step; }
 void Chains::set_step(std::int64_t step) { impl_->step = step; }
-std::int64_t Chains::memory_bytes() const { return impl_->executor->memory_bytes(); }
+std::int64_t Chains::memory_bytes() const { return impl_->planned_bytes(); }
 
-void Chains::bind(std::string_view input, const Tensor& tensor) { impl_->bind(input, tensor); }
+void Chains::bind(std::string_view input, const Tensor& tensor) {
+  for (Impl::Program& program : impl_->programs) program.bind(input, tensor);
+}
+void Chains::choose(std::function<std::size_t(std::int64_t)> which) {
+  impl_->which = std::move(which);
+}
 
 void Chains::start(std::string_view variable, const Start& start) {
   Impl::Slot& slot = impl_->slot(variable);
@@ -222,7 +295,9 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
   const FlushDenormals mode;
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
-  if (impl.has_batches && !batch)
+  impl.choose();
+  Impl::Program& program = impl.now();
+  if (program.has_batches && !batch)
     fail(ErrorKind::usage, "chains", "the step has minibatches, and no rows are given for them");
   *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
   for (std::int64_t t = 0; t < steps; ++t) {
@@ -231,23 +306,23 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
       impl.step_sizes.data<float>()[t] = static_cast<float>(eta);
     else
       impl.step_sizes.data<double>()[t] = eta;
-    if (impl.has_batches) {
-      const std::int64_t size = impl.batches.shape()[1];
+    if (program.has_batches) {
+      const std::int64_t size = program.batches.shape()[1];
       batch(impl.step + t,
-            {impl.batches.data<std::int32_t>() + t * size, static_cast<std::size_t>(size)});
+            {program.batches.data<std::int32_t>() + t * size, static_cast<std::size_t>(size)});
     }
   }
   for (Impl::Slot& slot : impl.slots) {
-    impl.executor->bind(slot.variable.name, slot.now);
-    impl.executor->bind_output(slot.variable.name, slot.next);
+    program.executor->bind(slot.variable.name, slot.now);
+    program.executor->bind_output(slot.variable.name, slot.next);
   }
   try {
-    impl.executor->run();
+    program.executor->run();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numeric) impl.report_stop(error);
     throw;
   }
-  impl.watch->check(impl.executor->output("statistic/energy"), impl.step,
+  impl.watch->check(program.executor->output("statistic/energy"), impl.step,
                     [&] { return impl.first_place(); });
   impl.check_state();
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
@@ -258,18 +333,18 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
 std::map<std::string, Tensor> Chains::statistics_now(
     const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
   Impl& impl = *impl_;
-  for (const Impl::Slot& slot : impl.slots)
-    impl.feeds.insert_or_assign(slot.variable.name, slot.now);
-  if (impl.has_batches && batch) {
-    const auto size = static_cast<std::size_t>(impl.batches.shape()[1]);
-    batch(impl.step, {impl.batches.data<std::int32_t>(), size});
+  impl.choose();
+  Impl::Program& program = impl.now();
+  if (program.has_batches && batch) {
+    const auto size = static_cast<std::size_t>(program.batches.shape()[1]);
+    batch(impl.step, {program.batches.data<std::int32_t>(), size});
   }
   std::vector<NodeId> nodes;
-  for (const auto& [name, node] : impl.first_statistics) nodes.push_back(node);
-  const std::vector<Tensor> values = evaluate(impl.graph, impl.feeds, nodes);
+  for (const auto& [name, node] : program.first_statistics) nodes.push_back(node);
+  const std::vector<Tensor> values = evaluate(program.graph, impl.with_state().feeds, nodes);
   std::map<std::string, Tensor> result;
   std::size_t at = 0;
-  for (const auto& [name, node] : impl.first_statistics) result.emplace(name, values[at++]);
+  for (const auto& [name, node] : program.first_statistics) result.emplace(name, values[at++]);
   const Tensor& energies = result.at("energy");
   for (std::int64_t chain = 0; chain < impl.options.chains; ++chain)
     if (alive(chain) && !std::isfinite(energies.at(chain)))
@@ -314,9 +389,9 @@ void Chains::load(const std::map<std::string, Tensor, std::less<>>& saved) {
 }
 
 const Tensor& Chains::state(std::string_view variable) const { return impl_->slot(variable).now; }
-const Tensor& Chains::path() const { return impl_->executor->output("path"); }
+const Tensor& Chains::path() const { return impl_->now().executor->output("path"); }
 const Tensor& Chains::statistic(std::string_view name) const {
-  return impl_->executor->output("statistic/" + std::string(name));
+  return impl_->now().executor->output("statistic/" + std::string(name));
 }
 
 }  // namespace whorl

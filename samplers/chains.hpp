@@ -6,6 +6,8 @@
 //   chains.state("position")        // [K, n]
 //
 // One plan makes `steps_per_run` steps, so that small models do not pay for the way in and out.
+// Steps that differ in nothing but the size of the data that they see can take turns: each has a
+// plan, and all share one memory.
 // Draws depend on the seed and the step number only, not on threads or on how steps are grouped.
 // A chain diverges when its energy is not finite, or grows beyond a million times what is usual: it
 // then leaves before the numbers overflow. That stops the run with a numeric Error that names
@@ -62,6 +64,9 @@ struct Divergence {
 class Chains {
  public:
   Chains(const Step& step, const ChainsOptions& options);
+  // Steps that take turns: see choose(). Throws a usage Error unless they have the same state and
+  // steps_per_run is 1.
+  Chains(std::span<const Step> steps, const ChainsOptions& options);
   Chains(Chains&&) noexcept;
   Chains& operator=(Chains&&) noexcept;
   ~Chains();
@@ -71,6 +76,8 @@ class Chains {
   std::int64_t step() const;
   // Data of the energy, or a parameter of the sampler that replaces its own; read in place.
   void bind(std::string_view input, const Tensor& tensor);
+  // Which of the steps makes a step, by its number; the first one unless this is said.
+  void choose(std::function<std::size_t(std::int64_t)> which);
 
   // Puts a variable to its beginning, or to values of the caller's [K, ...].
   void start(std::string_view variable, const Start& start);

@@ -14,7 +14,7 @@ namespace {
 std::vector<Graph::Output> energy_outputs(const Graph& graph) {
   std::vector<Graph::Output> outputs;
   for (const Graph::Output& output : graph.outputs())
-    if (output.name != logits_output) outputs.push_back(output);
+    if (output.name != logits_output && output.name != losses_output) outputs.push_back(output);
   return outputs;
 }
 
@@ -87,26 +87,33 @@ std::map<std::string, Value, std::less<>> Energy::inputs_of(
 }
 
 Energy::Parts Energy::parts(Value theta, const std::map<std::string, Value, std::less<>>& data,
-                            std::string_view prefix) const {
+                            std::string_view prefix, Value scale) const {
   const auto outputs = append_graph(*theta.graph, graph_, inputs_of(theta, data), prefix);
   const auto likelihood = outputs.find("likelihood");
   const auto prior = outputs.find("prior");
   if (likelihood == outputs.end() || prior == outputs.end())
     return {outputs.at(energy_outputs(graph_)[0].name), {}};
-  const Value scaled =
-      likelihood_scale_ == 1 ? likelihood->second : likelihood->second * likelihood_scale_;
+  const Value scaled = scale                    ? likelihood->second * scale
+                       : likelihood_scale_ == 1 ? likelihood->second
+                                                : likelihood->second * likelihood_scale_;
   return {prior->second + scaled, prior->second};
 }
 
-Graph Energy::prediction() const {
+bool Energy::predicts(std::string_view output) const {
+  const auto outputs = graph_.outputs();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const Graph::Output& each) { return each.name == output; });
+}
+
+Graph Energy::prediction(std::string_view output) const {
   Graph graph;
   const Value theta = input(graph, "theta", {dtype_, {size_}}, "parameter");
   const auto outputs = append_graph(graph, graph_, inputs_of(theta, {}));
-  const auto logits = outputs.find(logits_output);
-  if (logits == outputs.end())
+  const auto found = outputs.find(output);
+  if (found == outputs.end())
     fail(ErrorKind::usage, "predict",
-         "the energy has no output 'logits', from which predictions are made");
-  graph.add_output(logits_output, logits->second.id);
+         "the energy has no output '{}', from which predictions are made", output);
+  graph.add_output(output, found->second.id);
   return remove_dead(graph);
 }
 

@@ -6,10 +6,10 @@
 //
 //   U(theta) = prior(theta) + (N / M) likelihood(theta, M rows),
 //
-// an unbiased estimate of the energy of all N rows. A classifier may have a third output, `logits`,
-// from which predictions are made; sampling does not look at it. All samplers see one vector
-// theta[n] instead of the parameters; a parameter is a slice of it, row by row, in the order of the
-// graph's inputs.
+// an unbiased estimate of the energy of all N rows. Two more outputs are for predictions, and
+// sampling does not look at them: `logits` of a classifier, and `losses`, -log p of each row.
+// All samplers see one vector theta[n] instead of the parameters; a parameter is a slice of it, row
+// by row, in the order of the graph's inputs.
 // Thread safety: immutable.
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace whorl {
 
-// The name of the output that predictions are made from.
-inline constexpr std::string_view logits_output = "logits";
+// The names of the outputs that predictions are made from.
+inline constexpr std::string_view logits_output = "logits", losses_output = "losses";
 
 // A parameter of the energy and its place in the flat vector.
 struct Parameter {
@@ -51,17 +51,19 @@ class Energy {
     Value prior;   // -log p(theta) alone; empty where the graph has a single output
   };
   // Appends U(theta) to theta's graph. Data that are not given become inputs of that graph, and
-  // named nodes keep their names behind `prefix`.
+  // named nodes keep their names behind `prefix`. A `scale`, where there is one, takes the place of
+  // N / M: that of sequences is known when they are.
   Parts parts(Value theta, const std::map<std::string, Value, std::less<>>& data = {},
-              std::string_view prefix = "energy/") const;
+              std::string_view prefix = "energy/", Value scale = {}) const;
   Value operator()(Value theta, const std::map<std::string, Value, std::less<>>& data = {},
                    std::string_view prefix = "energy/") const {
     return parts(theta, data, prefix).energy;
   }
 
-  // The logits as a graph of theta [n] and data, with the single output `logits`. Throws a usage
-  // Error when the energy's graph has none.
-  Graph prediction() const;
+  // One of the outputs for predictions as a graph of theta [n] and data. Throws a usage Error when
+  // the energy's graph has none of that name.
+  Graph prediction(std::string_view output = logits_output) const;
+  bool predicts(std::string_view output) const;
 
  private:
   // The graph's inputs, with the parameters taken out of theta.

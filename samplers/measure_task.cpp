@@ -91,25 +91,40 @@ void check(const TaskStatistics& found) {
 TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
                             const Pilot& pilot, const Start& start, std::uint64_t seed,
                             const TaskData& data, int threads, std::int64_t memory_budget) {
+  const SizedEnergy one{energy, gradient};
+  return measure_task(std::span(&one, 1), pilot, start, seed, data, threads, memory_budget);
+}
+
+TaskStatistics measure_task(std::span<const SizedEnergy> energies, const Pilot& pilot,
+                            const Start& start, std::uint64_t seed, const TaskData& data,
+                            int threads, std::int64_t memory_budget) {
   check(pilot);
-  RecipeOptions options;
-  options.gradient = gradient;
-  const Step step = recipe_step(energy, complete_recipe(sghmc_dynamics(pilot.friction)), options);
+  std::vector<Step> steps;
+  for (const SizedEnergy& each : energies) {
+    RecipeOptions options;
+    options.gradient = each.gradient;
+    steps.push_back(
+        recipe_step(each.energy, complete_recipe(sghmc_dynamics(pilot.friction)), options));
+  }
+  const std::int64_t size = energies.front().energy.size();
+  const double injected_noise = energies.front().gradient.injected_noise;
   std::optional<TaskStatistics> best;
   std::string divergence;
   Pilot now = pilot;
   for (int halvings = 0; halvings <= most_halvings; ++halvings, now.step_size /= 2) {
     now.steps = pilot.steps * std::min(std::int64_t{1} << halvings, most_steps);
-    Chains chains(step, {.chains = now.chains,
-                         .steps_per_run = steps_per_run(now.chains * energy.size(), now.steps),
-                         .seed = seed ^ pilot_seed,
-                         .threads = threads,
-                         .statistics = {"gradient"},
-                         .memory_budget = memory_budget});
+    const std::int64_t together =
+        steps.size() > 1 ? 1 : steps_per_run(now.chains * size, now.steps);
+    Chains chains(steps, {.chains = now.chains,
+                          .steps_per_run = together,
+                          .seed = seed ^ pilot_seed,
+                          .threads = threads,
+                          .statistics = {"gradient"},
+                          .memory_budget = memory_budget});
     if (data.bind) data.bind(chains);
     chains.start("position", start);
     try {
-      const TaskStatistics found = run_pilot(chains, now, gradient.injected_noise, data);
+      const TaskStatistics found = run_pilot(chains, now, injected_noise, data);
       check(found);
       // Halving that does not bring it nearer to 1 is no remedy: the chains are few or on their
       // way.

@@ -31,7 +31,11 @@ struct TaskData {
 // its minibatches are what `data` gives, usually those of the run's first steps. Throws a numeric
 // Error when the pilot diverges with every step size, or its energy does not vary, a usage Error
 // for a pilot without chains, with fewer than 2 steps or with a step size that is not positive, a
-// memory Error when the pilot needs more than the budget (0: no limit).
+// memory Error when the pilot needs more than the budget (0: no limit). With several energies their
+// steps take turns, as data.bind tells the chains.
+TaskStatistics measure_task(std::span<const SizedEnergy> energies, const Pilot& pilot,
+                            const Start& start, std::uint64_t seed, const TaskData& data = {},
+                            int threads = 1, std::int64_t memory_budget = 0);
 TaskStatistics measure_task(const Energy& energy, const GradientSource& gradient,
                             const Pilot& pilot, const Start& start, std::uint64_t seed,
                             const TaskData& data = {}, int threads = 1,

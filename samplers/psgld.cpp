@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/ops.hpp"
+#include "samplers/second_moment.hpp"
 
 namespace whorl {
 
@@ -27,20 +28,12 @@ Step psgld_step(const Energy& energy, const PsgldOptions& options) {
   check(noise);
 
   StepBuilder step(energy, options.gradient);
-  const Value before = step.state("second_moment", step.vector(), {Start::Kind::constant, -1, 0});
+  const Value v = second_moment(
+      step, "psgld", {options.decay, options.data_size, options.likelihood_only});
   const Value g = step.gradient();
-  if (options.likelihood_only && !step.prior())
-    fail(ErrorKind::usage, "psgld",
-         "moments of the likelihood alone need an energy with the outputs 'prior' and "
-         "'likelihood'");
-  const Value measured = options.likelihood_only ? g - step.prior_gradient() : g;
-  const Value now = square(options.data_size == 1 ? measured : measured / options.data_size);
-  const Value v = select(less(before, fill_like(before, 0)), now,
-                         options.decay * before + (1 - options.decay) * now);
   const Value scale = 1 / (options.epsilon + sqrt(v));
   step.update("position",
               moved(step, noise, {-(scale * g), {}, scale, scale}, step.position(), 0, "position"));
-  step.update("second_moment", v);
   return step.finish();
 }
 

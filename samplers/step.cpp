@@ -19,7 +19,8 @@ void check_name(const Energy& energy, std::string_view own) {
 }
 
 void check_minibatch(const Energy& energy, const Minibatch& minibatch) {
-  if (minibatch.size < 1 || minibatch.size > minibatch.rows)
+  // A sequence may be filled up to more frames than there are.
+  if (minibatch.size < 1 || (!minibatch.ragged() && minibatch.size > minibatch.rows))
     fail(ErrorKind::usage, "step", "a minibatch has {} rows, expected 1 to {}", minibatch.size,
          minibatch.rows);
   const std::vector<std::string> data = energy.data();
@@ -34,6 +35,13 @@ void check_minibatch(const Energy& energy, const Minibatch& minibatch) {
                   "minibatch",
                   name, to_string(type), minibatch.size);
   }
+  if (!minibatch.ragged()) return;
+  const auto length = energy.graph().find(minibatch.length);
+  if (!length || energy.graph().type(*length) != Type{DType::i32, {}})
+    graph_error("step",
+                "sequences need the data input '{}' i32[], the number of frames of the one that a "
+                "step sees",
+                minibatch.length);
 }
 
 void check_update(const Graph& graph, const StateVariable& variable) {
@@ -65,7 +73,16 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
   const Minibatch& minibatch = options.minibatch;
   if (minibatch.rows > 0) {
     check_minibatch(energy, minibatch);
-    const Value batch = input(*graph_, "batch", {DType::i32, {minibatch.size}});
+    Value batch = input(*graph_, "batch", {DType::i32, {minibatch.numbers()}});
+    if (minibatch.ragged()) {
+      const Value length = reshape(slice(batch, 0, 0, 1), Shape{});
+      data_[minibatch.length] = length;
+      const Value rows = fill(*graph_, scalar(), static_cast<double>(minibatch.rows));
+      scale_ = minibatch.sequences > 0
+                   ? fill(*graph_, scalar(), static_cast<double>(minibatch.sequences))
+                   : rows / cast(length, dtype_);
+      batch = slice(batch, 0, 1, minibatch.numbers());
+    }
     for (const std::string& name : minibatch.inputs) {
       const Type& type = energy.graph().type(*energy.graph().find(name));
       const Shape table = type.shape.without_front().with_front(minibatch.rows);
@@ -73,7 +90,7 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
     }
   }
 
-  const Energy::Parts parts = target_.parts(position_, data_, "energy/");
+  const Energy::Parts parts = target_.parts(position_, data_, "energy/", scale_);
   ++evaluations_;
   const Value u = parts.energy, g = whorl::gradient(u, position_);
   if (parts.prior) {
@@ -91,7 +108,7 @@ StepBuilder::StepBuilder(const Energy& energy, const GradientSource& options)
 
 std::pair<Value, Value> StepBuilder::energy_at(Value position) {
   const std::string prefix = fmt::format("energy{}/", evaluations_++);
-  const Value u = target_(position, data_, prefix);
+  const Value u = target_.parts(position, data_, prefix, scale_).energy;
   return {u, whorl::gradient(u, position)};
 }
 

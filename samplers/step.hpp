@@ -6,7 +6,7 @@
 //   step_size []                 eta
 //   parameters of the sampler    such as network weights, bound to `parameters`
 //   the energy's data            as they are, or resident tables with `batch` i32[M] that picks
-//   rows
+//                                rows; i32[1 + M] where they are sequences, see Minibatch
 // Outputs: every state variable under its own name, then statistics:
 //   energy    []   U at the position where the step began (of its minibatch)
 //   gradient  [n]  dU/dposition there, without injected noise
@@ -62,10 +62,23 @@ struct Streams {
 };
 
 // Rows of resident data tables that one step sees.
+//
+// Where the data are sequences of different lengths, the rows are their frames, one sequence after
+// the other, and a step sees one sequence of at most `size` frames: `batch` begins with its length
+// L, then its rows, then any rows to fill up. The likelihood is that of the first L of them, which
+// is the energy's own business: it gets L as the data input `length`. It is scaled by N / L, so
+// that every sequence has the same weight; or, with `sequences` S, by S, which gives every frame
+// the same weight and the energy of all sequences as its mean.
 struct Minibatch {
   std::int64_t rows = 0;                 // N; 0: the data inputs are used as they are
   std::int64_t size = 0;                 // M
   std::vector<std::string> inputs = {};  // the data inputs with a leading axis of rows
+  std::string length = {};               // the data input that is L; "": these are no sequences
+  std::int64_t sequences = 0;            // S; 0: the scale is N / L
+
+  bool ragged() const { return !length.empty(); }
+  // How many numbers a step is told by.
+  std::int64_t numbers() const { return size + (ragged() ? 1 : 0); }
 };
 
 struct GradientSource {
@@ -76,6 +89,13 @@ struct GradientSource {
   // Whether a meta-gradient flows through the gradient, where the step uses it as a force. It then
   // sees how a push now changes the force later, at the price of a product with the Hessian.
   bool differentiable = false;
+};
+
+// An energy and where its gradient comes from. Sequences of different lengths have several, for
+// graphs of several sizes, whose steps take turns.
+struct SizedEnergy {
+  Energy energy;
+  GradientSource gradient;
 };
 
 // What every sampler's step begins with and ends with.
@@ -126,6 +146,7 @@ class StepBuilder {
   std::int64_t size_;
   int evaluations_ = 0;
   std::map<std::string, Value, std::less<>> data_;
+  Value scale_;  // of the likelihood, where the energy's own does not hold
   Value position_, step_size_, seed_, step_, energy_, gradient_, prior_, prior_gradient_;
   std::vector<StateVariable> state_;
   std::vector<StepParameter> parameters_;

@@ -46,6 +46,9 @@ BOOST_AUTO_TEST_CASE(names_give_the_samplers_with_their_settings) {
   settings.beta1 = 0.5;
   settings.beta2 = 0.75;
   settings.momentum_decay = 0.5;
+  settings.beta_scale = 2;
+  settings.beta_power = 0.25;
+  settings.refine_from = 3;
   const GradientSource noisy{.injected_noise = 0.5};
   const RecipeOptions options{Integrator::euler, 0.5, 0.25, noisy};
   const auto recipe = [&](const Dynamics& dynamics) {
@@ -56,6 +59,7 @@ BOOST_AUTO_TEST_CASE(names_give_the_samplers_with_their_settings) {
       {"sghmc", recipe(sghmc_dynamics(2))},
       {"sgnht", recipe(sgnht_dynamics(2, true))},
       {"psgld", psgld_step(energy, {0.75, 0.125, 8, 0.5, 0.25, noisy})},
+      {"santa", santa_step(energy, {2, 0.75, 0.125, 8, 2, 0.25, 3, noisy})},
       {"adam", adam_step(energy, {0.5, 0.75, 0.125}, noisy)},
       {"sgdm", sgdm_step(energy, 0.5, noisy)},
       {"hmc", hmc_step(energy, {3, 0.5, 0.5})}};
@@ -70,41 +74,54 @@ BOOST_AUTO_TEST_CASE(names_give_the_samplers_with_their_settings) {
 
 BOOST_AUTO_TEST_CASE(moments_may_be_those_of_the_likelihood) {
   const Energy energy = wavy_parts(DType::f64, 3);
-  const Step step = builtin_step("psgld", energy, {.moments = Moments::likelihood});
-  PsgldOptions options;
-  options.likelihood_only = true;
-  BOOST_TEST(end_of(step).same_bits(end_of(psgld_step(energy, options))));
-  BOOST_TEST(!end_of(step).same_bits(end_of(builtin_step("psgld", energy))));
-  BOOST_TEST(step_error("psgld", {.moments = Moments::likelihood}) ==
-             "[psgld] moments of the likelihood alone need an energy with the outputs 'prior' and "
-             "'likelihood'");
+  PsgldOptions psgld;
+  SantaOptions santa;
+  psgld.likelihood_only = santa.likelihood_only = true;
+  const std::map<std::string_view, Step> wanted{{"psgld", psgld_step(energy, psgld)},
+                                                {"santa", santa_step(energy, santa)}};
+  for (const auto& [name, likelihood] : wanted) {
+    const Step step = builtin_step(name, energy, {.moments = Moments::likelihood});
+    BOOST_TEST(end_of(step).same_bits(end_of(likelihood)), name);
+    BOOST_TEST(!end_of(step).same_bits(end_of(builtin_step(name, energy))), name);
+    BOOST_TEST(step_error(name, {.moments = Moments::likelihood}) ==
+               fmt::format("[{}] moments of the likelihood alone need an energy with the outputs "
+                           "'prior' and 'likelihood'",
+                           name));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(defaults_are_those_of_the_samplers_and_of_the_table) {
   const Energy energy = wavy(DType::f64, 3);
   BOOST_TEST(end_of(builtin_step("psgld", energy)).same_bits(end_of(psgld_step(energy))));
+  BOOST_TEST(end_of(builtin_step("santa", energy)).same_bits(end_of(santa_step(energy))));
   BOOST_TEST(end_of(builtin_step("adam", energy)).same_bits(end_of(adam_step(energy))));
+  BOOST_TEST(end_of(builtin_step("sghmc", energy))
+                 .same_bits(end_of(builtin_step("sghmc", energy, {.friction = 1}))));
   BOOST_TEST(end_of(builtin_step("sgdm", energy)).same_bits(end_of(sgdm_step(energy))));
   BOOST_TEST(end_of(builtin_step("hmc", energy)).same_bits(end_of(hmc_step(energy))));
 
   const BuiltinSettings settings;
   const std::map<std::string_view, std::string> values{
       {"temperature", fmt::format("{}", settings.temperature)},
-      {"friction", fmt::format("{}", settings.friction)},
+      {"friction", fmt::format("1 (sghmc, sgnht), {} (santa)", SantaOptions{}.friction)},
       {"friction_times_step_size", "none"},
       {"noise_estimate", fmt::format("{}", settings.noise_estimate)},
       {"integrator", "semi_implicit"},
       {"thermostat", "chain"},
       {"decay", fmt::format("{}", settings.decay)},
       {"epsilon",
-       fmt::format("{} (psgld), {} (adam)", PsgldOptions{}.epsilon, AdamOptions{}.epsilon)},
+       fmt::format("{} (psgld, santa), {} (adam)", PsgldOptions{}.epsilon, AdamOptions{}.epsilon)},
       {"data_size", fmt::format("{}", settings.data_size)},
       {"moments", "energy"},
       {"leapfrog_steps", fmt::format("{}", settings.leapfrog_steps)},
       {"jitter", fmt::format("{}", settings.jitter)},
+      {"beta_scale", fmt::format("{}", settings.beta_scale)},
+      {"beta_power", fmt::format("{}", settings.beta_power)},
+      {"refine_from", "half of the run's steps"},
       {"beta1", fmt::format("{}", settings.beta1)},
       {"beta2", fmt::format("{}", settings.beta2)},
       {"momentum_decay", fmt::format("{}", settings.momentum_decay)}};
+  BOOST_TEST(SantaOptions{}.epsilon == PsgldOptions{}.epsilon);
   BOOST_TEST(builtin_settings().size() == values.size());
   for (const Setting& setting : builtin_settings())
     BOOST_TEST(setting.value == values.at(setting.name), setting.name);
@@ -137,6 +154,9 @@ BOOST_AUTO_TEST_CASE(a_sampler_has_its_own_settings_only) {
        {"temperature", "friction", "friction_times_step_size", "noise_estimate", "integrator",
         "thermostat"}},
       {"hmc", {"temperature", "leapfrog_steps", "jitter"}},
+      {"santa",
+       {"friction", "friction_times_step_size", "decay", "epsilon", "data_size", "moments",
+        "beta_scale", "beta_power", "refine_from"}},
       {"adam", {"epsilon", "beta1", "beta2"}},
       {"sgdm", {"momentum_decay"}}};
   for (std::string_view name : builtin_names())
@@ -147,11 +167,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_name_is_refused_with_the_nearest) {
   BOOST_TEST(
       step_error("sghmcc", {}) ==
       "[sampler] unknown sampler 'sghmcc', did you mean 'sghmc'?; expected sgld, psgld, sghmc, "
-      "sgnht, hmc, adam, sgdm or a sampler file");
+      "sgnht, hmc, santa, adam, sgdm or a sampler file");
   BOOST_TEST(
       error_text([] { settings_of("metropolis"); }) ==
-      "[sampler] unknown sampler 'metropolis'; expected sgld, psgld, sghmc, sgnht, hmc, adam, "
-      "sgdm or a sampler file");
+      "[sampler] unknown sampler 'metropolis'; expected sgld, psgld, sghmc, sgnht, hmc, santa, "
+      "adam, sgdm or a sampler file");
 }
 
 BOOST_AUTO_TEST_CASE(settings_out_of_range_are_refused) {
@@ -170,6 +190,18 @@ BOOST_AUTO_TEST_CASE(settings_out_of_range_are_refused) {
   BOOST_TEST(step_error("hmc", {.leapfrog_steps = 0}) ==
              "[hmc] the number of leapfrog steps must be in [1, 10000]: 0");
   BOOST_TEST(step_error("hmc", {.jitter = 1}) == "[hmc] the jitter must be in [0, 1): 1");
+  BOOST_TEST(step_error("santa", {.friction = -1}) ==
+             "[santa] the friction must be finite and not negative: -1");
+  BOOST_TEST(step_error("santa", {.decay = -0.5}) == "[santa] the decay must be in [0, 1]: -0.5");
+  BOOST_TEST(step_error("santa", {.epsilon = 0}) == "[santa] epsilon must be positive: 0");
+  BOOST_TEST(step_error("santa", {.data_size = nan}) ==
+             "[santa] the data size must be positive: nan");
+  BOOST_TEST(step_error("santa", {.beta_scale = 0}) ==
+             "[santa] the scale of beta must be positive: 0");
+  BOOST_TEST(step_error("santa", {.beta_power = -0.5}) ==
+             "[santa] the power of beta must be finite and not negative: -0.5");
+  BOOST_TEST(step_error("santa", {.refine_from = -1}) ==
+             "[santa] the first step of the refinement must not be negative: -1");
   BOOST_TEST(step_error("adam", {.beta1 = 1}) == "[adam] beta1 and beta2 must be in [0, 1): 1");
   BOOST_TEST(step_error("adam", {.epsilon = nan}) == "[adam] epsilon must be positive: nan");
   BOOST_TEST(step_error("sgdm", {.momentum_decay = 1}) ==
@@ -201,6 +233,12 @@ BOOST_AUTO_TEST_CASE(a_step_size_that_cannot_work_is_refused_before_the_run) {
              "injects: the step size must not be above 0.02");
   BOOST_TEST(error("sgld", {.friction = 8}, 0.25) == "");
   BOOST_TEST(error("adam", {.friction = 8, .noise_estimate = 100}, 0.25) == "");
+  BOOST_TEST(error("santa", {.friction = 4}, 0.25) ==
+             "[sampler] the root of step size 0.25 times friction 4 is above 1, so the momentum of "
+             "santa would turn round in every step: the step size must not be above 0.0625");
+  BOOST_TEST(error("santa", {.friction = 4}, 0.0625) == "");
+  BOOST_TEST(error("santa", {.friction = -1}, 0.25) ==
+             "[sampler] friction is -1, expected at least 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 #include "plain.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -136,6 +137,29 @@ PlainSampler plain_psgld(const PsgldOptions& options) {
       v[i] = (at.step == 0 ? 0 : decay * v[i]) + (1 - decay) * m * m;
       const Real scale = 1 / (options.epsilon + std::sqrt(v[i]));
       x[i] += -at.eta * scale * g[i] + std::sqrt(2 * options.temperature * at.eta * scale) * xi[i];
+    }
+  };
+}
+
+PlainSampler plain_santa(const SantaOptions& options) {
+  return [=](PlainState& z, const PlainMoment& at) {
+    Numbers &x = z["position"], &p = z["momentum"], &xi = z["thermostat"], &v = z["second_moment"];
+    const Numbers f = wavy_gradient(x), prior = wavy_prior_gradient(x);
+    const Numbers noise = at.normals(17, x.size());
+    const Real h = std::sqrt(at.eta), t = static_cast<Real>(at.step + 1);
+    const bool refines = options.refine_from && at.step >= *options.refine_from;
+    const Real heat = 1 / (options.beta_scale * std::pow(t, Real{options.beta_power}));
+    z["count"] = {t};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Real m = (options.likelihood_only ? f[i] - prior[i] : f[i]) / options.data_size;
+      v[i] = at.step == 0 ? m * m : options.decay * v[i] + (1 - Real{options.decay}) * m * m;
+      const Real g = 1 / std::sqrt(options.epsilon + std::sqrt(v[i]));
+      if (!refines) xi[i] += h * (p[i] * p[i] - heat);
+      xi[i] = std::clamp(xi[i], -1 / h, 1 / h);
+      const Real alpha = refines ? std::min(h * std::max(xi[i], g), Real{1}) : h * xi[i];
+      p[i] += -alpha * p[i] - h * g * f[i];
+      if (!refines) p[i] += std::sqrt(2 * h * heat * g) * noise[i];
+      x[i] += h * g * p[i];
     }
   };
 }

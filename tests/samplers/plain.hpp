@@ -13,6 +13,7 @@
 #include "samplers/hmc.hpp"
 #include "samplers/learned.hpp"
 #include "samplers/psgld.hpp"
+#include "samplers/santa.hpp"
 
 namespace whorl::testing {
 
@@ -46,6 +47,7 @@ PlainSampler plain_sgld();
 PlainSampler plain_sghmc(Real friction, bool euler = false);
 PlainSampler plain_sgnht(Real friction, bool per_coordinate);
 PlainSampler plain_psgld(const PsgldOptions& options);
+PlainSampler plain_santa(const SantaOptions& options);
 PlainSampler plain_adam(const AdamOptions& options);
 PlainSampler plain_sgdm(Real decay);
 PlainSampler plain_hmc(const HmcOptions& options);

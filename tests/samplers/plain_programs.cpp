@@ -1,6 +1,7 @@
 // Every sampler, step by step, against a plain program that uses the same random numbers.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <optional>
 
 #include "engine/random.hpp"
 #include "plain.hpp"
@@ -174,6 +175,26 @@ BOOST_AUTO_TEST_CASE(finite_differences_agree_where_the_sampler_looks_at_means) 
   const PlainSampler plain = plain_finite_difference(mean_sampler(), task_with_rows);
   BOOST_TEST(largest_error(step, plain, DType::f64, 1, 0.05, true) < 1e-12L);
   BOOST_TEST(largest_error(step, plain, DType::f64, 100, 0.05, true) < 1e-9L);
+}
+
+BOOST_AUTO_TEST_CASE(santa_agrees_in_both_stages_and_across_the_border) {
+  SantaOptions options{.friction = 1.5,
+                       .decay = 0.9,
+                       .epsilon = 0.125,
+                       .data_size = 4,
+                       .beta_scale = 2,
+                       .beta_power = 0.75,
+                       .refine_from = std::nullopt};
+  // Frictions at their lower bound and, with a large step, at their upper one are met as well.
+  for (const auto& border : {std::optional<std::int64_t>(), {60}, {0}})
+    for (double eta : {0.0025, 0.04}) {
+      options.refine_from = border;
+      check([&](const Energy& energy) { return santa_step(energy, options); }, plain_santa(options),
+            eta);
+    }
+  options.likelihood_only = true;
+  check([&](const Energy& energy) { return santa_step(energy, options); }, plain_santa(options),
+        0.0025, wavy_parts);
 }
 
 BOOST_AUTO_TEST_CASE(adam_agrees) {
