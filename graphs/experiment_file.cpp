@@ -141,6 +141,30 @@ void describe(const Io& io, LabelSettings& labels) {
 }
 
 template <class Io>
+void describe(const Io& io, SequenceSettings& sequences, const std::filesystem::path& directory) {
+  using Weighting = SequenceSettings::Weighting;
+  io.required("input");
+  io.required("train");
+  io.value("input", sequences.input);
+  io.value("train", sequences.train);
+  io.value("validation", sequences.validation);
+  io.value("test", sequences.test);
+  io.value("window", sequences.window, count);
+  if (Io::reading || sequences.weighting != Weighting::sequence)
+    io.choice("weighting", sequences.weighting,
+              Names<Weighting>{{"sequence", Weighting::sequence}, {"frame", Weighting::frame}});
+  if constexpr (Io::reading) {
+    const auto find = [&](std::string_view field, std::string& path) {
+      if (path.empty()) io.refuse(field, "is empty, expected FILE.mat:VARIABLE or a directory");
+      path = beside(directory, path);
+    };
+    find("train", sequences.train);
+    if (sequences.validation) find("validation", *sequences.validation);
+    if (sequences.test) find("test", *sequences.test);
+  }
+}
+
+template <class Io>
 void find_files(const Io& io, std::string_view field, std::vector<std::string>& files,
                 const std::filesystem::path& directory) {
   for (std::string& file : files) {
@@ -168,7 +192,12 @@ void describe(const Io& io, DataSettings& data, const std::filesystem::path& dir
   io.part("scaling", data.scaling);
   io.part("labels", data.labels);
   io.value("validation", data.validation, count);
+  io.part("sequences", data.sequences, directory);
   if constexpr (Io::reading) {
+    if (data.sequences)
+      for (const char* field : {"files", "columns", "standardise", "batch", "separator", "test",
+                                "scaling", "labels", "validation"})
+        if (io.has(field)) io.refuse(field, "is given beside sequences, which have their own");
     find_files(io, "files", data.files, directory);
     find_files(io, "test", data.test, directory);
     for (std::size_t i = 0; i < data.columns.size(); ++i)

@@ -61,6 +61,15 @@ struct LabelSettings {
   std::vector<std::int64_t> keep;
 };
 
+// Each of the first four is "FILE.mat:VARIABLE", a directory, or an NPY file.
+struct SequenceSettings {
+  std::string input, train;
+  std::optional<std::string> validation, test;
+  std::optional<std::int64_t> window;
+  enum class Weighting { sequence, frame };
+  Weighting weighting = Weighting::sequence;
+};
+
 struct DataSettings {
   std::vector<std::string> files;  // "dir/d.csv", or "x=dir/x.npy"
   std::vector<std::pair<std::string, std::vector<std::string>>> columns;
@@ -71,6 +80,7 @@ struct DataSettings {
   std::vector<ScalingSettings> scaling;
   std::optional<LabelSettings> labels;
   std::optional<std::int64_t> validation;  // the last rows, set aside
+  std::optional<SequenceSettings> sequences;  // instead of `files`
 };
 
 struct ScheduleSettings {

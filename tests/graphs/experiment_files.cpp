@@ -233,6 +233,118 @@ BOOST_AUTO_TEST_CASE(a_published_value_says_what_it_is_and_where_it_is_from) {
       "[load] e:2: published.spread is -1, expected at least 0");
 }
 
+BOOST_AUTO_TEST_CASE(sequences_are_written_as_they_were_read) {
+  const std::string text = R"(format_version: 1
+data {
+  sequences {
+    input: "x"
+    train: "d.mat:train"
+    validation: "valid"
+    test: "/tmp/t.npy"
+    window: 200
+    weighting: "frame"
+  }
+}
+)";
+  const ExperimentFile e = parse_experiment(text, "e");
+  BOOST_REQUIRE(e.data.sequences);
+  const SequenceSettings& sequences = *e.data.sequences;
+  BOOST_CHECK_EQUAL(sequences.input, "x");
+  BOOST_CHECK_EQUAL(sequences.train, "d.mat:train");
+  BOOST_CHECK_EQUAL(sequences.validation.value(), "valid");
+  BOOST_CHECK_EQUAL(sequences.test.value(), "/tmp/t.npy");
+  BOOST_CHECK_EQUAL(sequences.window.value(), 200);
+  BOOST_CHECK(sequences.weighting == SequenceSettings::Weighting::frame);
+  BOOST_CHECK_EQUAL(to_pbtxt(e), text);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_of_sequences_is_not_written) {
+  const auto parse = [](std::string_view more) {
+    return parse_experiment(
+        fmt::format("format_version: 1\ndata {{ sequences {{ input: \"x\" train: \"d\"{} }} }}\n",
+                    more),
+        "e");
+  };
+  const ExperimentFile e = parse("");
+  BOOST_REQUIRE(e.data.sequences);
+  BOOST_CHECK(!e.data.sequences->validation && !e.data.sequences->test);
+  BOOST_CHECK(!e.data.sequences->window);
+  BOOST_CHECK(e.data.sequences->weighting == SequenceSettings::Weighting::sequence);
+  BOOST_CHECK_EQUAL(to_pbtxt(e),
+                    "format_version: 1\ndata { sequences { input: \"x\" train: \"d\" } }\n");
+  // A default that is spelled out is still the default.
+  BOOST_CHECK_EQUAL(to_pbtxt(parse(" weighting: \"sequence\"")), to_pbtxt(e));
+  BOOST_CHECK(!parse_experiment(whole, "e").data.sequences);
+}
+
+BOOST_AUTO_TEST_CASE(sequences_are_sought_as_files_are) {
+  const Variables variables{"WHORL_DATA"};
+  ::setenv("WHORL_DATA", "/data", 1);
+  const auto read = [](const std::string& train, const std::string& validation,
+                       const std::string& test) {
+    return *parse_experiment(
+                fmt::format("format_version: 1\ndata {{ sequences {{ input: \"x\" train: \"{}\" "
+                            "validation: \"{}\" test: \"{}\" }} }}\n",
+                            train, validation, test),
+                "e", "/dir")
+                .data.sequences;
+  };
+  const SequenceSettings beside = read("d.mat:train", "valid", "more/t.npy");
+  BOOST_CHECK_EQUAL(beside.train, "/dir/d.mat:train");
+  BOOST_CHECK_EQUAL(beside.validation.value(), "/dir/valid");
+  BOOST_CHECK_EQUAL(beside.test.value(), "/dir/more/t.npy");
+  const SequenceSettings fetched =
+      read("$WHORL_DATA/d.mat:train", "$WHORL_DATA/a/valid", "$WHORL_DATA/t.npy");
+  BOOST_CHECK_EQUAL(fetched.train, "/data/d.mat:train");
+  BOOST_CHECK_EQUAL(fetched.validation.value(), "/data/a/valid");
+  BOOST_CHECK_EQUAL(fetched.test.value(), "/data/t.npy");
+  const SequenceSettings absolute = read("/a/d.mat:train", "/a/valid", "/a/t.npy");
+  BOOST_CHECK_EQUAL(absolute.train, "/a/d.mat:train");
+  BOOST_CHECK_EQUAL(absolute.validation.value(), "/a/valid");
+  BOOST_CHECK_EQUAL(absolute.test.value(), "/a/t.npy");
+}
+
+BOOST_AUTO_TEST_CASE(sequences_that_make_no_sense_are_refused) {
+  const auto error = [](const std::string& sequences, const std::string& more = "") {
+    return graph_error_of([&] {
+      parse_experiment("format_version: 1\ndata {\n  sequences {\n    " + sequences + "\n  }\n  " +
+                           more + "\n}\n",
+                       "e");
+    });
+  };
+  const std::string good = "input: \"x\" train: \"d\"";
+  BOOST_CHECK_EQUAL(error(good), "");
+  BOOST_CHECK_EQUAL(error("train: \"d\""), "[load] e:3: data.sequences.input is missing");
+  BOOST_CHECK_EQUAL(error("input: \"x\""), "[load] e:3: data.sequences.train is missing");
+  constexpr const char* empty = "is empty, expected FILE.mat:VARIABLE or a directory";
+  BOOST_CHECK_EQUAL(error("input: \"x\" train: \"\""),
+                    fmt::format("[load] e:4: data.sequences.train {}", empty));
+  BOOST_CHECK_EQUAL(error(good + " validation: \"\""),
+                    fmt::format("[load] e:4: data.sequences.validation {}", empty));
+  BOOST_CHECK_EQUAL(error(good + " test: \"\""),
+                    fmt::format("[load] e:4: data.sequences.test {}", empty));
+  BOOST_CHECK_EQUAL(error(good + " window: 0"),
+                    "[load] e:4: data.sequences.window is 0, expected at least 1");
+  BOOST_CHECK_EQUAL(
+      error(good + " weighting: \"key\""),
+      "[load] e:4: data.sequences.weighting is 'key', expected one of sequence, frame");
+  BOOST_CHECK_EQUAL(error(good + " weighting: \"frames\""),
+                    "[load] e:4: data.sequences.weighting is 'frames', did you mean 'frame'?");
+  for (const auto& [field, text] : std::vector<std::pair<std::string, std::string>>{
+           {"files", "files: \"d.csv\""},
+           {"columns", "columns { input: \"x\" columns: \"a\" }"},
+           {"standardise", "standardise: \"x\""},
+           {"batch", "batch: 32"},
+           {"separator", "separator: \";\""},
+           {"test", "test: \"t.csv\""},
+           {"scaling", "scaling { input: \"x\" }"},
+           {"labels", "labels { input: \"y\" keep: 1 }"},
+           {"validation", "validation: 9"}})
+    BOOST_CHECK_EQUAL(
+        error(good, text),
+        fmt::format("[load] e:6: data.{} is given beside sequences, which have their own", field));
+}
+
 BOOST_AUTO_TEST_CASE(the_stored_experiments_load) {
   int loaded = 0;
   for (const auto& file : std::filesystem::directory_iterator(
