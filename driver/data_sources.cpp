@@ -69,16 +69,6 @@ bool is_whole_path(const std::string& file) {
   return file.find('/') < file.find('=') || std::filesystem::is_regular_file(file, fault);
 }
 
-// Data that can be fetched and are not there yet.
-void check_fetched(const std::string& path) {
-  const std::string fetched = (data_directory() / "").string();
-  std::error_code fault;
-  if (path.starts_with(fetched) && !std::filesystem::exists(path, fault))
-    fail(ErrorKind::io, "data",
-         "{} is not there; tools/fetch-data fetches it, as in 'tools/fetch-data {}'", path,
-         path.substr(fetched.size(), path.find('/', fetched.size()) - fetched.size()));
-}
-
 Sources sort_files(const std::vector<DataInput>& inputs, const DataSettings& settings,
                    const std::vector<std::string>& files) {
   Sources sources;
@@ -420,10 +410,30 @@ HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
   return held_out(rows);
 }
 
-std::string absolute_source(const std::string& source) {
-  const std::size_t equals = source.find('=');
-  const std::size_t path = equals == std::string::npos || is_whole_path(source) ? 0 : equals + 1;
-  return source.substr(0, path) + std::filesystem::absolute(source.substr(path)).string();
+void check_fetched(const std::string& path) {
+  const std::string fetched = (data_directory() / "").string();
+  std::error_code fault;
+  if (path.starts_with(fetched) && !std::filesystem::exists(path, fault))
+    fail(ErrorKind::io, "data",
+         "{} is not there; tools/fetch-data fetches it, as in 'tools/fetch-data {}'", path,
+         path.substr(fetched.size(), path.find('/', fetched.size()) - fetched.size()));
+}
+
+void make_absolute(DataSettings& settings) {
+  // FILE or INPUT=FILE.
+  for (std::vector<std::string>* files : {&settings.files, &settings.test})
+    for (std::string& source : *files) {
+      const std::size_t equals = source.find('=');
+      const std::size_t path =
+          equals == std::string::npos || is_whole_path(source) ? 0 : equals + 1;
+      source = source.substr(0, path) + std::filesystem::absolute(source.substr(path)).string();
+    }
+  if (!settings.sequences) return;
+  SequenceSettings& sequences = *settings.sequences;
+  for (std::string* source :
+       {&sequences.train, sequences.validation ? &*sequences.validation : nullptr,
+        sequences.test ? &*sequences.test : nullptr})
+    if (source) *source = std::filesystem::absolute(*source).string();
 }
 
 }  // namespace whorl::driver

@@ -48,7 +48,11 @@ HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
 // The data inputs without rows, which are the same for all rows.
 std::map<std::string, Tensor> load_shared(const Graph& graph, const DataSettings& settings);
 
-// FILE or INPUT=FILE with the file's absolute path.
-std::string absolute_source(const std::string& source);
+// Throws an io Error that tells how to fetch a file which tools/fetch-data would put there, and which
+// is not.
+void check_fetched(const std::string& path);
+
+// Gives every file its absolute path.
+void make_absolute(DataSettings& settings);
 
 }  // namespace whorl::driver

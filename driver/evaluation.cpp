@@ -11,20 +11,19 @@ namespace whorl::driver {
 
 namespace {
 
-// Rows first .. first + count of a table, in place.
-Tensor rows_of(const Tensor& table, std::int64_t first, std::int64_t count) {
-  const Shape row = table.shape().without_front();
-  const std::int64_t bytes = row.elements() * static_cast<std::int64_t>(size_of(table.dtype()));
-  return Tensor::borrow({table.dtype(), row.with_front(count)},
-                        static_cast<char*>(const_cast<void*>(table.raw())) + first * bytes);
-}
-
 bool needs_input(const Graph& graph, NodeId output, std::string_view name) {
   const auto node = graph.find(name);
   return node && needed_for(graph, {output})[*node];
 }
 
 }  // namespace
+
+Tensor rows_of(const Tensor& table, std::int64_t first, std::int64_t count) {
+  const Shape row = table.shape().without_front();
+  const std::int64_t bytes = row.elements() * static_cast<std::int64_t>(size_of(table.dtype()));
+  return Tensor::borrow({table.dtype(), row.with_front(count)},
+                        static_cast<char*>(const_cast<void*>(table.raw())) + first * bytes);
+}
 
 std::string label_input(const Energy& energy, const std::vector<std::string>& row_inputs) {
   const Graph prediction = energy.prediction();
@@ -116,11 +115,21 @@ void Predictor::predict(const Tensor& positions, const HeldOut& rows,
   }
 }
 
-Evaluation::Evaluation(const Energy& energy, const std::vector<std::string>& row_inputs,
-                       const std::map<std::string, Tensor>& data, const HeldOut& rows,
-                       std::string prefix, std::int64_t chains, int threads)
-    : rows_(rows),
-      prefix_(std::move(prefix)),
+void Evaluation::load(std::span<const double> saved) {
+  try {
+    take(saved);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::checkpoint, "checkpoint", bare_text(error));
+  }
+}
+
+ClassifierEvaluation::ClassifierEvaluation(const Energy& energy,
+                                           const std::vector<std::string>& row_inputs,
+                                           const std::map<std::string, Tensor>& data,
+                                           const HeldOut& rows, std::string prefix,
+                                           std::int64_t chains, int threads)
+    : Evaluation(std::move(prefix)),
+      rows_(rows),
       predictor_(energy, row_inputs, data, chains, threads),
       now_(rows.rows, predictor_.columns()),
       average_(rows.rows, predictor_.columns()) {
@@ -128,40 +137,39 @@ Evaluation::Evaluation(const Energy& energy, const std::vector<std::string>& row
   labels_ = labels_of(rows.tensors.at(input), input);
 }
 
-void Evaluation::look(const Tensor& positions, const std::vector<bool>& alive, bool count) {
+void ClassifierEvaluation::look(const Tensor& positions, const std::vector<bool>& alive, bool count) {
   now_.clear();
   predictor_.predict(positions, rows_, alive, now_);
   current_ = now_.scores(labels_);
   if (count) average_.add(now_);
 }
 
-std::optional<ClassificationScores> Evaluation::average() const {
+std::optional<ClassificationScores> ClassifierEvaluation::average() const {
   if (average_.draws() == 0) return std::nullopt;
   return average_.scores(labels_);
 }
 
-std::vector<std::pair<std::string, double>> Evaluation::numbers() const {
+std::vector<std::pair<std::string, double>> ClassifierEvaluation::numbers() const {
   std::vector<std::pair<std::string, double>> all;
   const auto add = [&](std::string_view kind, const ClassificationScores& scores) {
-    all.emplace_back(fmt::format("{}{}error", prefix_, kind), scores.error);
-    all.emplace_back(fmt::format("{}{}nll", prefix_, kind), scores.nll);
-    all.emplace_back(fmt::format("{}{}nll_sum", prefix_, kind), scores.nll_sum);
+    all.emplace_back(fmt::format("{}{}error", prefix(), kind), scores.error);
+    all.emplace_back(fmt::format("{}{}nll", prefix(), kind), scores.nll);
+    all.emplace_back(fmt::format("{}{}nll_sum", prefix(), kind), scores.nll_sum);
   };
   add("", current_);
   if (const auto found = average()) add("average_", *found);
   return all;
 }
 
-std::int64_t Evaluation::memory_bytes() const {
-  return predictor_.memory_bytes() + 2 * static_cast<std::int64_t>(average_.sums().size_bytes());
+std::vector<EnsembleScores> ClassifierEvaluation::scores() const {
+  const std::string data = prefix().empty() ? "test" : "validation";
+  std::vector<EnsembleScores> all{{data, "current", current_}};
+  if (const auto found = average()) all.push_back({data, "average", *found});
+  return all;
 }
 
-void Evaluation::load(std::span<const double> saved) {
-  try {
-    average_.load(saved);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::checkpoint, "checkpoint", bare_text(error));
-  }
+std::int64_t ClassifierEvaluation::memory_bytes() const {
+  return predictor_.memory_bytes() + 2 * static_cast<std::int64_t>(average_.sums().size_bytes());
 }
 
 }  // namespace whorl::driver

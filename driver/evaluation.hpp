@@ -1,11 +1,11 @@
-// Evaluation: how well chains predict rows of data that none of them has seen.
+// Evaluation: how well chains predict data that none of them has seen.
 //
 // Two ensembles are judged. The current one is the chains as they are at one step, each with the
 // same weight. The average is the mean prediction of all chains at all steps that were counted: an
-// estimate of the posterior predictive that gets better with time. Rows are taken in blocks of as
-// many as the energy's graph was loaded for, so memory beside the rows themselves is a block of
-// predictions and, for the average, the sums of PredictiveMean. Results depend on the positions
-// alone, not on threads. Thread safety: for one thread.
+// estimate of the posterior predictive that gets better with time. Of a classifier, rows are taken
+// in blocks of as many as the energy's graph was loaded for, so memory beside the rows themselves
+// is a block of predictions and, for the average, the sums of PredictiveMean. Results depend on the
+// positions alone, not on threads. Thread safety: for one thread.
 #pragma once
 
 #include <map>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "diagnostics/classification.hpp"
+#include "driver/scores_file.hpp"
 #include "engine/executor.hpp"
 #include "samplers/energy.hpp"
 
@@ -26,6 +27,9 @@ struct HeldOut {
   std::map<std::string, Tensor> tensors;
   std::int64_t rows = 0;
 };
+
+// Rows first .. first + count of a table, in place.
+Tensor rows_of(const Tensor& table, std::int64_t first, std::int64_t count);
 
 // What predictions of an energy are compared with: the only data input with rows that its logits do
 // not depend on. Throws a usage Error when there are none or several of them.
@@ -57,30 +61,54 @@ class Predictor {
 
 class Evaluation {
  public:
-  // `prefix` begins the names of what is found, such as "validation_". `rows` must outlive it.
-  Evaluation(const Energy& energy, const std::vector<std::string>& row_inputs,
-             const std::map<std::string, Tensor>& data, const HeldOut& rows, std::string prefix,
-             std::int64_t chains, int threads);
-
-  // Judges the chains at `positions` [K, n], and adds them to the average when they `count` for it.
-  void look(const Tensor& positions, const std::vector<bool>& alive, bool count);
+  // `prefix` begins the names of what is found, such as "validation_".
+  explicit Evaluation(std::string prefix) : prefix_(std::move(prefix)) {}
+  virtual ~Evaluation() = default;
 
   const std::string& prefix() const { return prefix_; }
-  // As of the last look.
-  const ClassificationScores& current() const { return current_; }
-  // Empty before anything counted.
-  std::optional<ClassificationScores> average() const;
-  // error, nll, nll_sum, average_error, ... with the prefix, for metrics.
-  std::vector<std::pair<std::string, double>> numbers() const;
-  std::int64_t memory_bytes() const;
+  // Judges the chains at `positions` [K, n], and adds them to the average when they `count` for it.
+  virtual void look(const Tensor& positions, const std::vector<bool>& alive, bool count) = 0;
+  // What was found at the last look, and of the average when anything counted, by names with the
+  // prefix, for metrics.
+  virtual std::vector<std::pair<std::string, double>> numbers() const = 0;
+  // The same for scores.json, which has the scores of classifiers.
+  virtual std::vector<EnsembleScores> scores() const { return {}; }
+  virtual std::int64_t memory_bytes() const = 0;
 
-  std::span<const double> save() const { return average_.sums(); }
+  // What the average is made of.
+  virtual std::span<const double> save() const = 0;
   // Throws a checkpoint Error when the numbers do not fit.
   void load(std::span<const double> saved);
 
  private:
-  const HeldOut& rows_;
+  // Throws a usage Error when the numbers do not fit.
+  virtual void take(std::span<const double> saved) = 0;
+
   std::string prefix_;
+};
+
+class ClassifierEvaluation : public Evaluation {
+ public:
+  // `rows` must outlive it.
+  ClassifierEvaluation(const Energy& energy, const std::vector<std::string>& row_inputs,
+                       const std::map<std::string, Tensor>& data, const HeldOut& rows,
+                       std::string prefix, std::int64_t chains, int threads);
+
+  void look(const Tensor& positions, const std::vector<bool>& alive, bool count) override;
+  // As of the last look.
+  const ClassificationScores& current() const { return current_; }
+  // Empty before anything counted.
+  std::optional<ClassificationScores> average() const;
+  // error, nll, nll_sum, average_error, ...
+  std::vector<std::pair<std::string, double>> numbers() const override;
+  std::vector<EnsembleScores> scores() const override;
+  std::int64_t memory_bytes() const override;
+  std::span<const double> save() const override { return average_.sums(); }
+
+ private:
+  void take(std::span<const double> saved) override { average_.load(saved); }
+
+  const HeldOut& rows_;
   std::vector<std::int32_t> labels_;
   Predictor predictor_;
   PredictiveMean now_, average_;

@@ -26,6 +26,9 @@
 
 namespace whorl::driver {
 
+// The graph of an energy as it was given, where a run needs it for several sizes.
+inline constexpr const char* sized_energy_name = "energy.pbtxt";
+
 class RunDirectory {
  public:
   enum class Use {

@@ -98,6 +98,9 @@ class TableMaker {
     for (const std::string& quantity : request_.quantities) add(quantity);
     if (!request_.quantities.empty()) return;
     for (const char* quantity : usual_quantities) add(quantity);
+    // Sequences have no sum.
+    if (!is_measured("nll_sum"))
+      for (const char* quantity : {"nll", "average_nll"}) add(quantity);
     for (const PublishedValue& value : published_) {
       add(value.quantity);
       if (!contains(chosen, value.quantity))
@@ -142,6 +145,7 @@ class TableMaker {
   }
 
   static bool has_reached(const RunRecord& run, const TablePlace& place) {
+    if (place.kind == TablePlace::Kind::best) return !run.metrics.empty();
     if (place.kind == TablePlace::Kind::end) return run.state() == "done";
     if (place.kind == TablePlace::Kind::epoch) return last(run, "epoch") >= place.at;
     return static_cast<double>(run.steps()) >= place.at;
@@ -153,12 +157,29 @@ class TableMaker {
   static std::optional<Measured> value_at(const RunRecord& run, const std::string& quantity,
                                           const TablePlace& place) {
     if (!has_reached(run, place)) return std::nullopt;
+    if (place.kind == TablePlace::Kind::best) return best_value(run, quantity);
     std::optional<Measured> found;
     for (const MetricsRow& row : run.metrics) {
       const auto step = row.find("step"), value = row.find(quantity);
       const auto along = place.kind == TablePlace::Kind::epoch ? row.find("epoch") : step;
       if (step == row.end() || along == row.end() || value == row.end()) continue;
       if (place.kind != TablePlace::Kind::end && along->second > place.at) continue;
+      found = Measured{value->second, step->second};
+    }
+    return found;
+  }
+
+  // Where the same quantity of the validation data is lowest.
+  static std::optional<Measured> best_value(const RunRecord& run, const std::string& quantity) {
+    const std::string judge =
+        quantity.starts_with("validation_") ? quantity : "validation_" + quantity;
+    std::optional<Measured> found;
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const MetricsRow& row : run.metrics) {
+      const auto step = row.find("step"), value = row.find(quantity), by = row.find(judge);
+      if (step == row.end() || value == row.end() || by == row.end()) continue;
+      if (!(by->second < lowest)) continue;
+      lowest = by->second;
       found = Measured{value->second, step->second};
     }
     return found;
@@ -191,8 +212,9 @@ class TableMaker {
       values.push_back(measured->value);
       const auto step = static_cast<std::int64_t>(measured->step);
       if (place.kind == TablePlace::Kind::epoch) row.step = std::max(row.step, step);
-      const std::int64_t wanted =
-          place.kind == TablePlace::Kind::end ? run->steps() : std::max(row.step, step);
+      const std::int64_t wanted = place.kind == TablePlace::Kind::end    ? run->steps()
+                                  : place.kind == TablePlace::Kind::best ? step
+                                                                         : std::max(row.step, step);
       if (step < wanted)
         note("{} was last measured at step {} before step {}", quantity, step, wanted);
       if (!std::isfinite(measured->value))

@@ -6,8 +6,9 @@
 //   mean = sum x / n,   sd = sqrt(sum (x - mean)^2 / (n - 1)),   error = sd / sqrt(n)
 //
 // with no sd and no error for a single run. A place is a step, a pass over the data, or the end;
-// the value there is the last that was measured until then. A run that has not come so far, and at
-// the end one that is not done, has none. Whatever makes runs less than comparable is said in a
+// the value there is the last that was measured until then. Another place is the best: where, in
+// each run for itself, the same quantity of the validation data was lowest. A run that has not come
+// so far, and at the end one that is not done, has none. Whatever makes runs less than comparable is said in a
 // note. Thread safety: free functions; values.
 #pragma once
 
@@ -22,7 +23,7 @@
 namespace whorl::driver {
 
 struct TablePlace {
-  enum class Kind { step, epoch, end } kind = Kind::end;
+  enum class Kind { step, epoch, end, best } kind = Kind::end;
   double at = 0;
 
   bool operator==(const TablePlace&) const = default;

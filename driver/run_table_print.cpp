@@ -35,6 +35,8 @@ std::string step_text(const TableRow& row) {
                           : fmt::format("epoch {}", row.place.at);
     case TablePlace::Kind::step:
       return fmt::format("{}", row.step);
+    case TablePlace::Kind::best:
+      return "best";
     case TablePlace::Kind::end:
       break;
   }
@@ -106,8 +108,8 @@ std::vector<std::string> sources(const RunTable& table) {
 }
 
 void add_place(Json& json, const TableRow& row) {
-  if (row.place.kind == TablePlace::Kind::end) {
-    json.field("at", "end");
+  if (row.place.kind == TablePlace::Kind::end || row.place.kind == TablePlace::Kind::best) {
+    json.field("at", row.place.kind == TablePlace::Kind::end ? "end" : "best");
   } else if (row.place.kind == TablePlace::Kind::epoch) {
     json.field("epoch", row.place.at);
   }

@@ -33,8 +33,11 @@ std::vector<double> chain_means(const DrawnStatistic& statistic, std::size_t cha
 
 }  // namespace
 
+bool is_optimiser(std::string_view sampler) {
+  return sampler == "santa" || sampler == "adam" || sampler == "sgdm";
+}
 bool is_optimiser(const RunRecord& run) {
-  return run.experiment.sampler() == "adam" || run.experiment.sampler() == "sgdm";
+  return is_optimiser(run.experiment.sampler());
 }
 
 std::optional<double> expected_temperature(const RunRecord& run) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "diagnostics/temperature.hpp"
@@ -11,7 +12,8 @@
 
 namespace whorl::driver {
 
-// Whether a run is of something that makes no draws from a law at all.
+// Whether a built-in sampler, or that of a run, makes no draws from a law at all.
+bool is_optimiser(std::string_view sampler);
 bool is_optimiser(const RunRecord& run);
 
 // What the temperature of the draws should be; none for an optimiser, or at temperature 0.

@@ -41,7 +41,7 @@ Command sample_command() {
       "experiment says. --step-size is required unless the experiment or the sampler gives one.",
       "whorl sample energy.pbtxt --data d.csv --sampler sghmc --step-size 0.02 --out run",
       {{"sampler", "NAME|FILE",
-        "sgld, psgld, sghmc (the default), sgnht, hmc, adam, sgdm or a file"},
+        "sgld, psgld, sghmc (the default), sgnht, hmc, santa, adam, sgdm or a file"},
        {"set", "NAME=VALUE", "a setting of the sampler, as in friction=0.5", '\0', true},
        {"step-size", "SIZE", "a number, or phases:0=0.01,1000=0.02, cosine:HIGHEST,PERIOD, ..."},
        {"chains", "K", "how many chains (default 4)"},

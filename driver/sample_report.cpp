@@ -11,6 +11,7 @@
 #include "diagnostics/vector_ess.hpp"
 #include "driver/json.hpp"
 #include "driver/print.hpp"
+#include "driver/run_temperature.hpp"
 #include "driver/verdicts.hpp"
 
 namespace whorl::driver {
@@ -90,7 +91,7 @@ void add_temperature_warnings(SampleReport& report) {
 
 void add_warnings(SampleReport& report) {
   const std::string& sampler = report.experiment.sampler();
-  const bool optimiser = sampler == "adam" || sampler == "sgdm";
+  const bool optimiser = is_optimiser(sampler);
   if (sampler == "psgld")
     report.notes.push_back(
         "psgld: its moving average makes the draws biased, however small the step size");

@@ -63,13 +63,14 @@ SamplingOptions options_of(const RunSettings& run, const Schedule& step_size,
 // The experiment as it is stored: files have the names that they have in the directory.
 ExperimentFile stored_experiment(ExperimentFile experiment, const Target& target,
                                  const ChosenSampler& sampler) {
-  if (!target.gaussian) {
+  if (target.sequences) {
+    experiment.targets[0].graph = sized_energy_name;
+  } else if (!target.gaussian) {
     experiment.targets[0].graph = "energy.pb";
     experiment.targets[0].sizes.clear();
     experiment.targets[0].ops.clear();
   }
-  for (std::string& file : experiment.data.files) file = absolute_source(file);
-  for (std::string& file : experiment.data.test) file = absolute_source(file);
+  make_absolute(experiment.data);
   if (sampler.file) experiment.samplers.front().name = "sampler.pbtxt";
   return experiment;
 }
@@ -90,8 +91,7 @@ void resolve_step_size(ExperimentFile& experiment, const Target& target) {
       return step_size_of_rate(sampler.name, rate, target.rows);
     });
   if (!run.step_size) return;
-  const Minibatch& batch = target.gradient.minibatch;
-  run.step_size = by_steps(*run.step_size, batch.rows > 0 ? batch.rows / batch.size : 1);
+  run.step_size = by_steps(*run.step_size, std::max<std::int64_t>(1, target.steps_per_pass()));
 }
 
 Prepared prepare(const SampleRequest& request, const Output& output) {
@@ -106,6 +106,7 @@ Prepared prepare(const SampleRequest& request, const Output& output) {
   ChosenSampler sampler = choose_sampler({.name = experiment.sampler(),
                                           .settings = experiment.sampler_settings(),
                                           .step_size = step_size,
+                                          .run_steps = *run.steps,
                                           .own_step_size = request.asked.own_step_size,
                                           .position = *run.position,
                                           .seed = *run.seed,
@@ -118,7 +119,7 @@ Prepared prepare(const SampleRequest& request, const Output& output) {
     run.step_size->constant = *sampler.own_step_size;
   }
   SamplingOptions options = options_of(run, sampler.step_size, session);
-  if (target.test || target.validation)
+  if (target.is_evaluated())
     options.metrics_every = experiment.evaluation.every.value_or(options.metrics_every);
   return {std::move(experiment), std::move(target), std::move(sampler), std::move(options)};
 }
@@ -149,7 +150,7 @@ class SampleSession {
         request_(std::move(request)),
         output_(output),
         prepared_(prepare(request_, output)),
-        sampling_(prepared_.target, prepared_.sampler.step, prepared_.options),
+        sampling_(prepared_.target, prepared_.sampler.steps, prepared_.options),
         config_(
             to_pbtxt(stored_experiment(prepared_.experiment, prepared_.target, prepared_.sampler))),
         keeper_(directory, prepared_.experiment, request_.session, identity(), output),
@@ -197,12 +198,17 @@ class SampleSession {
   Identity identity() const {
     Identity all = program_identity("sample");
     all.emplace_back("config", config_);
-    all.emplace_back("graph", canonical_hash(prepared_.sampler.step.graph));
+    all.emplace_back("graph", canonical_hash(prepared_.sampler.steps.back().graph));
     all.emplace_back("data", tensors_hash(prepared_.target.data));
     if (prepared_.target.test)
       all.emplace_back("test data", tensors_hash(prepared_.target.test->tensors));
     if (prepared_.target.validation)
       all.emplace_back("validation data", tensors_hash(prepared_.target.validation->tensors));
+    if (const auto& sequences = prepared_.target.sequences) {
+      all.emplace_back("sequences", hash(sequences->train));
+      if (sequences->test) all.emplace_back("test data", hash(*sequences->test));
+      if (sequences->validation) all.emplace_back("validation data", hash(*sequences->validation));
+    }
     return all;
   }
 
@@ -236,6 +242,8 @@ class SampleSession {
     directory_.begin();
     if (!prepared_.target.gaussian)
       save_graph(prepared_.target.energy.graph(), directory_.file("energy.pb"));
+    if (prepared_.target.sequences)
+      directory_.write(sized_energy_name, prepared_.target.sequences->graph_file);
     if (prepared_.sampler.file)
       directory_.write("sampler.pbtxt", to_pbtxt(*prepared_.sampler.file));
     create_draws(draws_path(), layout_);
@@ -353,13 +361,9 @@ class SampleSession {
     if (sampling_.evaluations().empty()) return;
     sampling_.look();
     RunScores scores{sampling_.step(), {}};
-    for (const Evaluation& evaluation : sampling_.evaluations()) {
-      const std::string data = evaluation.prefix().empty() ? "test" : "validation";
-      scores.ensembles.push_back({data, "current", evaluation.current()});
-      if (const auto average = evaluation.average())
-        scores.ensembles.push_back({data, "average", *average});
-    }
-    directory_.write(scores_name, to_json(scores));
+    for (const auto& evaluation : sampling_.evaluations())
+      for (EnsembleScores& each : evaluation->scores()) scores.ensembles.push_back(std::move(each));
+    if (!scores.ensembles.empty()) directory_.write(scores_name, to_json(scores));
   }
 
   void report(std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max()) {

@@ -59,24 +59,40 @@ BuiltinSettings builtin_settings_of(const Settings& settings, const Target& targ
   BuiltinSettings result;
   if (target.rows > 0) result.data_size = static_cast<double>(target.rows);
   const std::map<std::string_view, double*> numbers{{"temperature", &result.temperature},
-                                                    {"friction", &result.friction},
                                                     {"noise_estimate", &result.noise_estimate},
                                                     {"decay", &result.decay},
                                                     {"data_size", &result.data_size},
                                                     {"jitter", &result.jitter},
                                                     {"beta1", &result.beta1},
                                                     {"beta2", &result.beta2},
-                                                    {"momentum_decay", &result.momentum_decay}};
+                                                    {"momentum_decay", &result.momentum_decay},
+                                                    {"beta_scale", &result.beta_scale},
+                                                    {"beta_power", &result.beta_power}};
   for (const auto& [name, value] : settings) {
     if (const auto number = numbers.find(name); number != numbers.end()) *number->second = value;
+    if (name == "friction") result.friction = value;
     if (name == "epsilon") result.epsilon = value;
     if (name == "leapfrog_steps") result.leapfrog_steps = whole(name, value);
+    if (name == "refine_from") result.refine_from = whole(name, value);
     if (name == "integrator") result.integrator = choice<Integrator>(name, value);
     if (name == "friction_times_step_size") result.friction_times_step_size = value;
     if (name == "moments") result.moments = choice<Moments>(name, value);
     if (name == "thermostat") result.thermostat = choice<Thermostat>(name, value);
   }
   return result;
+}
+
+// A step for each of the target's energies.
+template <class Make>
+std::vector<Step> steps_for(const Target& target, const Make& make) {
+  std::vector<Step> steps;
+  for (const SizedEnergy& each : target.energies()) steps.push_back(make(each));
+  return steps;
+}
+
+// What a friction is multiplied by in the first step: Santa's step size is the square of it.
+double time_step(std::string_view sampler, const Schedule& step_size) {
+  return sampler == "santa" ? std::sqrt(step_size.at(0)) : step_size.at(0);
 }
 
 Schedule given_step_size(const SamplerRequest& request) {
@@ -90,15 +106,20 @@ ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target
   BuiltinSettings settings = builtin_settings_of(request.settings, target);
   const Schedule step_size = given_step_size(request);
   if (settings.friction_times_step_size)
-    settings.friction = *settings.friction_times_step_size / step_size.at(0);
+    settings.friction = *settings.friction_times_step_size / time_step(request.name, step_size);
+  if (!settings.refine_from && request.run_steps > 0) settings.refine_from = request.run_steps / 2;
   check_step_size(request.name, settings, step_size.largest());
-  ChosenSampler sampler{builtin_step(request.name, target.energy, settings, target.gradient),
-                        step_size,
-                        {},
-                        {},
-                        {},
-                        {},
-                        {}};
+  ChosenSampler sampler{
+      steps_for(target,
+                [&](const SizedEnergy& each) {
+                  return builtin_step(request.name, each.energy, settings, each.gradient);
+                }),
+      step_size,
+      {},
+      {},
+      {},
+      {},
+      {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
   return sampler;
@@ -109,17 +130,20 @@ RecipeOptions recipe_options(const SamplerRequest& request, const Target& target
   return {settings.integrator, settings.temperature, settings.noise_estimate, target.gradient};
 }
 
-Step learned_step(const SamplerRequest& request, const Target& target,
-                  const LearnedSampler& learned, const TaskStatistics& task,
-                  double first_step_size) {
-  const RecipeOptions options = recipe_options(request, target);
+std::vector<Step> learned_steps(const SamplerRequest& request, const Target& target,
+                                const LearnedSampler& learned, const TaskStatistics& task,
+                                double first_step_size) {
+  RecipeOptions options = recipe_options(request, target);
   Correction correction = Correction::exact;
   for (const auto& [name, value] : request.settings)
     if (name == "correction") correction = choice<Correction>(name, value);
-  if (correction == Correction::finite_differences)
-    return finite_difference_step(target.energy, learned, task, first_step_size, options);
-  return recipe_step(target.energy,
-                     complete_recipe(learned_dynamics(learned, task, first_step_size)), options);
+  return steps_for(target, [&](const SizedEnergy& each) {
+    options.gradient = each.gradient;
+    if (correction == Correction::finite_differences)
+      return finite_difference_step(each.energy, learned, task, first_step_size, options);
+    return recipe_step(each.energy,
+                       complete_recipe(learned_dynamics(learned, task, first_step_size)), options);
+  });
 }
 
 // Friction D makes 1 - eta D of a momentum in a step. D is at its bound in few places, if anywhere,
@@ -165,8 +189,13 @@ ChosenSampler choose_learned(const SamplerRequest& request, const Target& target
   std::optional<double> own;
   if (request.own_step_size && learned.step_size(task) > 0) own = learned.step_size(task);
   const Schedule step_size = own ? Schedule::constant(*own) : given_step_size(request);
-  Step step = learned_step(request, target, learned, task, step_size.at(0));
-  ChosenSampler sampler{std::move(step), step_size, own, {}, measured, {}, {}};
+  ChosenSampler sampler{learned_steps(request, target, learned, task, step_size.at(0)),
+                        step_size,
+                        own,
+                        {},
+                        measured,
+                        {},
+                        {}};
   sampler.temperature = recipe_options(request, target).temperature;
   if (const auto note = stability_note(learned, step_size.largest()))
     sampler.notes.push_back(*note);
@@ -177,14 +206,17 @@ ChosenSampler choose_learned(const SamplerRequest& request, const Target& target
 ChosenSampler choose_written(const SamplerRequest& request, const Target& target,
                              SamplerFile file) {
   check_settings(request.name, request.settings, {"temperature", "noise_estimate", "integrator"});
-  const RecipeOptions options = recipe_options(request, target);
+  RecipeOptions options = recipe_options(request, target);
   const Schedule step_size = given_step_size(request);
-  Dynamics dynamics =
+  const Dynamics dynamics =
       graph_dynamics(file.variables, file.dynamics(target.energy.size(), target.energy.dtype()));
   ChosenSampler sampler{{}, step_size, {}, std::move(file), {}, {}, {}};
   // With a kinetic energy of its own, the momentum need not be N(0, T).
   if (!dynamics.kinetic) sampler.temperature = options.temperature;
-  sampler.step = recipe_step(target.energy, complete_recipe(std::move(dynamics)), options);
+  sampler.steps = steps_for(target, [&](const SizedEnergy& each) {
+    options.gradient = each.gradient;
+    return recipe_step(each.energy, complete_recipe(dynamics), options);
+  });
   return sampler;
 }
 
@@ -202,7 +234,8 @@ double step_size_of_rate(std::string_view sampler, double rate, std::int64_t row
          "a learning rate is one per row of data, and the target has none; expected a step size");
   if (sampler == "adam") return rate;
   const double each = rate / static_cast<double>(rows);
-  return sampler == "sgld" || sampler == "psgld" || sampler == "sgdm" ? each : std::sqrt(each);
+  constexpr std::string_view by_rate[] = {"sgld", "psgld", "santa", "sgdm"};
+  return std::ranges::find(by_rate, sampler) != std::end(by_rate) ? each : std::sqrt(each);
 }
 
 bool is_sampler_file(std::string_view name) {

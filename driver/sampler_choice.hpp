@@ -17,7 +17,7 @@
 namespace whorl::driver {
 
 struct ChosenSampler {
-  Step step;
+  std::vector<Step> steps;  // one for each of the target's energies
   Schedule step_size;
   std::optional<double> own_step_size;  // where the sampler brought it
   std::optional<SamplerFile> file;
@@ -31,6 +31,7 @@ struct SamplerRequest {
   std::string name;
   std::vector<std::pair<std::string, double>> settings;
   std::optional<Schedule> step_size;
+  std::int64_t run_steps = 0;  // of a chain; 0 where it is not known
   bool own_step_size = false;  // whether one that the sampler itself brings goes before that
   Start position;              // where the pilot run begins, too
   std::uint64_t seed = 0;
@@ -43,7 +44,8 @@ struct SamplerRequest {
 ChosenSampler choose_sampler(const SamplerRequest& request, const Target& target);
 
 // What a rate per datum is as a step size of a sampler, for N rows: sqrt(rate / N) with a momentum,
-// rate / N without one, the rate itself for adam.
+// rate / N without one and for santa, whose step size is the square of another's, the rate itself
+// for adam.
 double step_size_of_rate(std::string_view sampler, double rate, std::int64_t rows);
 
 // Whether a sampler's name is that of a file.

@@ -20,9 +20,11 @@ constexpr double hottest = 1e6;
 
 // The way in and out of a run of steps costs some microseconds, which only small models notice.
 // Every choice divides metrics_every.
-std::int64_t steps_per_run(const Step& step, const SamplingOptions& options, std::int64_t size) {
+std::int64_t steps_per_run(std::span<const Step> steps, const SamplingOptions& options,
+                           std::int64_t size) {
   constexpr std::int64_t numbers = 20'000, nodes = 4'000;
-  if (options.chains * size > numbers) return 1;
+  const Step& step = steps.front();
+  if (options.chains * size > numbers || steps.size() > 1) return 1;
   for (std::int64_t group : {20, 10, 5, 4, 2})
     if (options.steps % group == 0 && options.metrics_every % group == 0 &&
         static_cast<std::int64_t>(step.graph.size()) * group <= nodes)
@@ -73,22 +75,22 @@ struct SamplingRun::Impl {
   std::vector<std::int64_t> lost_steps;
   std::size_t known = 0;  // divergences that are in lost_steps
   Tensor masked;          // a state whose lost chains are NaN
-  std::vector<Evaluation> evaluations;
+  std::vector<std::unique_ptr<Evaluation>> evaluations;
   Metrics measured;  // for who looks before there is anything newer
 
-  Impl(const Target& from, const Step& step, SamplingOptions chosen)
+  Impl(const Target& from, std::span<const Step> steps, SamplingOptions chosen)
       : target(from),
         options(std::move(chosen)),
         size(from.energy.size()),
-        has_momentum(has_variable(step, "momentum")),
+        has_momentum(has_variable(steps.front(), "momentum")),
         data(from.task_data(options.seed)),
         row(static_cast<std::size_t>(options.chains)),
         lost_steps(row.size(), std::numeric_limits<std::int64_t>::max()) {
-    const std::int64_t group = steps_per_run(step, options, size);
+    const std::int64_t group = steps_per_run(steps, options, size);
     // Without the path, draws must fall on the end of a run.
     needs_path = target.gaussian || options.thin % group != 0 || options.burn_in % group != 0;
-    const std::vector<std::string> kept = choose_statistics(step);
-    chains = std::make_unique<Chains>(step, ChainsOptions{.chains = options.chains,
+    const std::vector<std::string> kept = choose_statistics(steps.front());
+    chains = std::make_unique<Chains>(steps, ChainsOptions{.chains = options.chains,
                                                           .steps_per_run = group,
                                                           .seed = options.seed,
                                                           .threads = options.threads,
@@ -100,13 +102,7 @@ struct SamplingRun::Impl {
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
     if (target.gaussian) pooled.emplace(size);
-    const auto evaluate = [&](const std::optional<HeldOut>& rows, const char* prefix) {
-      if (rows)
-        evaluations.emplace_back(target.energy, target.row_inputs, target.data, *rows, prefix,
-                                 options.chains, options.threads);
-    };
-    evaluate(target.test, "");
-    evaluate(target.validation, "validation_");
+    evaluations = make_evaluations(target, options.chains, options.threads);
   }
 
   // Fills in what is stored of each draw, and returns what the chains have to keep for it.
@@ -241,13 +237,14 @@ struct SamplingRun::Impl {
   }
 };
 
-SamplingRun::SamplingRun(const Target& target, const Step& step, SamplingOptions options)
-    : impl_(std::make_unique<Impl>(target, step, std::move(options))) {}
+SamplingRun::SamplingRun(const Target& target, std::span<const Step> steps,
+                         SamplingOptions options)
+    : impl_(std::make_unique<Impl>(target, steps, std::move(options))) {}
 SamplingRun::~SamplingRun() = default;
 
 std::int64_t SamplingRun::memory_bytes() const {
   std::int64_t bytes = impl_->chains->memory_bytes();
-  for (const Evaluation& evaluation : impl_->evaluations) bytes += evaluation.memory_bytes();
+  for (const auto& evaluation : impl_->evaluations) bytes += evaluation->memory_bytes();
   return bytes;
 }
 const std::vector<std::string>& SamplingRun::draw_statistics() const { return impl_->stored_names; }
@@ -280,9 +277,8 @@ Metrics SamplingRun::recent() const {
   metrics.step = step();
   metrics.energy = mean("energy");
   metrics.configurational_temperature = mean(configurational);
-  const Minibatch& batch = impl_->target.gradient.minibatch;
-  if (batch.rows > 0)
-    metrics.epoch = static_cast<double>(step()) / static_cast<double>(batch.rows / batch.size);
+  if (const std::int64_t pass = impl_->target.steps_per_pass(); pass > 0)
+    metrics.epoch = static_cast<double>(step()) / static_cast<double>(pass);
   if (impl_->has_momentum) metrics.temperature = mean(kinetic);
   return metrics;
 }
@@ -291,10 +287,10 @@ std::optional<Metrics> SamplingRun::measure(bool last) {
   if (!last && step() % impl_->options.metrics_every != 0) return std::nullopt;
   Metrics metrics = recent();
   metrics.kl = impl_->kl();
-  for (Evaluation& evaluation : impl_->evaluations) {
-    evaluation.look(impl_->chains->state("position"), impl_->alive(),
-                    step() > impl_->options.burn_in);
-    for (auto& number : evaluation.numbers()) metrics.scores.push_back(std::move(number));
+  for (const auto& evaluation : impl_->evaluations) {
+    evaluation->look(impl_->chains->state("position"), impl_->alive(),
+                     step() > impl_->options.burn_in);
+    for (auto& number : evaluation->numbers()) metrics.scores.push_back(std::move(number));
   }
   for (auto& [name, mean] : impl_->recent) mean = ChainMeans(impl_->options.chains);
   impl_->measured = metrics;
@@ -333,11 +329,13 @@ SamplingTotals SamplingRun::totals() const {
   return totals;
 }
 
-std::vector<Evaluation>& SamplingRun::evaluations() { return impl_->evaluations; }
+const std::vector<std::unique_ptr<Evaluation>>& SamplingRun::evaluations() const {
+  return impl_->evaluations;
+}
 
 void SamplingRun::look() {
-  for (Evaluation& evaluation : impl_->evaluations)
-    evaluation.look(impl_->chains->state("position"), impl_->alive(), false);
+  for (const auto& evaluation : impl_->evaluations)
+    evaluation->look(impl_->chains->state("position"), impl_->alive(), false);
 }
 
 void SamplingRun::save(Checkpoint& checkpoint) const {
@@ -347,8 +345,8 @@ void SamplingRun::save(Checkpoint& checkpoint) const {
   for (const auto& [name, mean] : impl_->means) checkpoint.put("mean/" + name, mean.save());
   for (const auto& [name, mean] : impl_->recent) checkpoint.put("recent/" + name, mean.save());
   if (impl_->pooled) checkpoint.put("pooled", impl_->pooled->save());
-  for (const Evaluation& evaluation : impl_->evaluations)
-    checkpoint.put(evaluation.prefix() + "average", evaluation.save());
+  for (const auto& evaluation : impl_->evaluations)
+    checkpoint.put(evaluation->prefix() + "average", evaluation->save());
 }
 
 void SamplingRun::load(const Checkpoint& checkpoint) {
@@ -360,8 +358,8 @@ void SamplingRun::load(const Checkpoint& checkpoint) {
          impl.options.steps);
   for (auto& [name, mean] : impl.means) mean.load(checkpoint.numbers("mean/" + name));
   for (auto& [name, mean] : impl.recent) mean.load(checkpoint.numbers("recent/" + name));
-  for (Evaluation& evaluation : impl.evaluations)
-    evaluation.load(checkpoint.numbers(evaluation.prefix() + "average"));
+  for (const auto& evaluation : impl.evaluations)
+    evaluation->load(checkpoint.numbers(evaluation->prefix() + "average"));
   if (!impl.chains->divergences().empty()) impl.pooled.reset();
   if (impl.pooled) {
     const std::vector<double> saved = checkpoint.numbers("pooled");

@@ -70,7 +70,8 @@ struct SamplingTotals {
 class SamplingRun {
  public:
   // Plans the run. Throws a memory Error when it needs more than the budget.
-  SamplingRun(const Target& target, const Step& step, SamplingOptions options);
+  // `steps` are one for each of the target's energies.
+  SamplingRun(const Target& target, std::span<const Step> steps, SamplingOptions options);
   ~SamplingRun();
 
   std::int64_t memory_bytes() const;
@@ -97,7 +98,7 @@ class SamplingRun {
   SamplingTotals totals() const;
 
   // The judgement of the chains as they are now and of the posterior average so far.
-  std::vector<Evaluation>& evaluations();
+  const std::vector<std::unique_ptr<Evaluation>>& evaluations() const;
   void look();
 
   // Everything that the rest of the run depends on.

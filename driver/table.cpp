@@ -22,9 +22,10 @@ std::vector<std::string> words_of(std::string_view option, std::string_view text
   return words;
 }
 
-// "2000", "10e" or "end".
+// "2000", "10e", "end" or "best".
 TablePlace place_of(const std::string& word) {
   if (word == "end") return {};
+  if (word == "best") return {TablePlace::Kind::best, 0};
   const bool epoch = word.ends_with('e');
   double value = 0;
   const char* end = word.data() + word.size() - (epoch ? 1 : 0);
@@ -32,8 +33,8 @@ TablePlace place_of(const std::string& word) {
   if (fault != std::errc{} || stop != end || !(value > 0) || value > 1e15 ||
       (!epoch && value != std::floor(value)))
     fail(ErrorKind::usage, "table",
-         "--at: '{}' is no place; expected a step as in 2000, passes over the data as in 10e, or "
-         "end",
+         "--at: '{}' is no place; expected a step as in 2000, passes over the data as in 10e, end, "
+         "or best by the validation data",
          word);
   return {epoch ? TablePlace::Kind::epoch : TablePlace::Kind::step, value};
 }
@@ -105,7 +106,7 @@ Command table_command() {
       "mean over runs and its standard error, at the end and where values are published.",
       "whorl table runs/mnist --quantity error,nll_sum --at 2000,end",
       {{"quantity", "NAMES", "of metrics.jsonl (default: published, errors, likelihoods)"},
-       {"at", "PLACES", "steps, passes over the data as in 10e, end"},
+       {"at", "PLACES", "steps, passes as in 10e, end, best by the validation data"},
        {"markdown", "", "print a table for a document"},
        json_option},
       &run_table};

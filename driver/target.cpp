@@ -81,6 +81,25 @@ void check_labels(Target& target) {
   if (target.validation) check(target.validation->tensors, "the validation data");
 }
 
+Target load_sequence_target(const TargetSettings& settings, const DataSettings& data) {
+  // What a file says beside sequences was refused where it was read.
+  if (data.batch || !data.files.empty() || !data.columns.empty() || !data.standardise.empty())
+    fail(ErrorKind::usage, "sample",
+         "the data are sequences, one a step: files, columns and batches of rows cannot be used");
+  SequenceTask task = load_sequence_task(settings, *data.sequences);
+  Target target{.energy = task.energies.back().energy,
+                .gradient = task.energies.back().gradient,
+                .data = {{task.input, task.train.tensor()}},
+                .rows = task.train.frames(),
+                .gaussian = {},
+                .notes = task.notes,
+                .row_inputs = {task.input},
+                .test = {},
+                .validation = {}};
+  target.sequences = std::move(task);
+  return target;
+}
+
 Target load_graph_target(const TargetSettings& settings, const DataSettings& data) {
   LoadReport report;
   LoadOptions options;
@@ -141,6 +160,7 @@ std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& target
 }
 
 TaskData Target::task_data(std::uint64_t seed) const {
+  if (sequences) return sequences->data(seed);
   TaskData task;
   task.bind = [tensors = data](Chains& chains) {
     for (const auto& [name, tensor] : tensors) chains.bind(name, tensor);
@@ -155,21 +175,56 @@ TaskData Target::task_data(std::uint64_t seed) const {
   return task;
 }
 
+std::vector<SizedEnergy> Target::energies() const {
+  if (sequences) return sequences->energies;
+  return {{energy, gradient}};
+}
+
+std::int64_t Target::steps_per_pass() const {
+  if (sequences) return sequences->train.count();
+  const Minibatch& batch = gradient.minibatch;
+  return batch.rows > 0 ? batch.rows / batch.size : 0;
+}
+
+bool Target::is_evaluated() const {
+  return test || validation || (sequences && (sequences->test || sequences->validation));
+}
+
+std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target,
+                                                          std::int64_t chains, int threads) {
+  std::vector<std::unique_ptr<Evaluation>> all;
+  const auto add = [&](const std::optional<HeldOut>& rows,
+                       const std::optional<Sequences>& sequences, const char* prefix) {
+    if (rows)
+      all.push_back(std::make_unique<ClassifierEvaluation>(
+          target.energy, target.row_inputs, target.data, *rows, prefix, chains, threads));
+    if (sequences)
+      all.push_back(std::make_unique<SequenceEvaluation>(*target.sequences, *sequences, prefix,
+                                                         chains, threads));
+  };
+  const std::optional<Sequences> none;
+  add(target.test, target.sequences ? target.sequences->test : none, "");
+  add(target.validation, target.sequences ? target.sequences->validation : none, "validation_");
+  return all;
+}
+
 Target load_target(const TargetSettings& target, const DataSettings& data,
                    std::int64_t memory_budget) {
   if (!std::isfinite(target.gradient_noise) || target.gradient_noise < 0)
     fail(ErrorKind::usage, "sample", "the gradient noise is {}; expected 0 or more",
          target.gradient_noise);
-  if (!target.gaussian) return load_graph_target(target, data);
-  if (!data.files.empty() || data.batch)
+  if (!target.gaussian)
+    return data.sequences ? load_sequence_target(target, data)
+                          : load_graph_target(target, data);
+  if (!data.files.empty() || data.batch || data.sequences)
     fail(ErrorKind::usage, "sample", "the target is a Gaussian, which has no data");
   return make_gaussian_target(*target.gaussian, target.gradient_noise, memory_budget);
 }
 
 TaskStatistics measure(const Target& target, const Pilot& pilot, const Start& position,
                        std::uint64_t seed, int threads, std::int64_t memory_budget) {
-  return measure_task(target.energy, target.gradient, pilot, position, seed, target.task_data(seed),
-                      threads, memory_budget);
+  return measure_task(target.energies(), pilot, position, seed, target.task_data(seed), threads,
+                      memory_budget);
 }
 
 Target make_gaussian_target(const GaussianSettings& settings, double gradient_noise,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driver/evaluation.hpp"
+#include "driver/sequences.hpp"
 #include "graphs/experiment_file.hpp"
 #include "models/gaussian.hpp"
 #include "samplers/measure_task.hpp"
@@ -25,10 +26,22 @@ struct Target {
   std::vector<std::string> notes;
   std::vector<std::string> row_inputs;      // the data inputs that have rows
   std::optional<HeldOut> test, validation;  // rows that are not sampled
+  // Where the data are sequences. `energy` and `gradient` are then those of the longest ones, and
+  // `rows` is the number of all frames.
+  std::optional<SequenceTask> sequences = {};
 
   // How chains get at the data. The rows of a step depend on the seed and the step only.
   TaskData task_data(std::uint64_t seed) const;
+  // The energies whose steps take turns: several for sequences, else one.
+  std::vector<SizedEnergy> energies() const;
+  // Steps of one pass over the data; 0 without minibatches.
+  std::int64_t steps_per_pass() const;
+  bool is_evaluated() const;
 };
+
+// Judges of the target's test and validation data. `target` must outlive them.
+std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target,
+                                                          std::int64_t chains, int threads);
 
 // Targets without counts: a Gaussian with a count stands for several, with seeds of their own.
 std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets);

@@ -19,8 +19,7 @@ namespace {
 ExperimentFile with_absolute_paths(ExperimentFile experiment) {
   for (TargetSettings& target : experiment.targets)
     if (!target.graph.empty()) target.graph = std::filesystem::absolute(target.graph);
-  for (std::string& file : experiment.data.files) file = absolute_source(file);
-  for (std::string& file : experiment.data.test) file = absolute_source(file);
+  make_absolute(experiment.data);
   return experiment;
 }
 

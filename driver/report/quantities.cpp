@@ -12,7 +12,8 @@ namespace {
 // "validation_average_nll_sum" in its parts.
 struct Score {
   bool validation = false, average = false;
-  std::string_view of;  // "error", "nll" or "nll_sum"; "" for what is no score
+  // "error", "nll", "nll_sum", "nll_after_first" or "nll_by_sequence"; "" for what is no score.
+  std::string_view of;
 };
 
 Score score_of(std::string_view quantity) {
@@ -24,13 +25,17 @@ Score score_of(std::string_view quantity) {
   };
   score.validation = skip("validation_");
   score.average = skip("average_");
-  if (quantity == "error" || quantity == "nll" || quantity == "nll_sum") score.of = quantity;
+  for (std::string_view known : {"error", "nll", "nll_sum", "nll_after_first", "nll_by_sequence"})
+    if (quantity == known) score.of = quantity;
   return score;
 }
 
 std::string score_name(const Score& score) {
-  return fmt::format("{} {}{}", score.validation ? "validation" : "test",
+  return fmt::format("{} {}{}{}", score.validation ? "validation" : "test",
                      score.of == "error" ? "error" : "negative log likelihood",
+                     score.of == "nll_after_first"   ? " without first frames"
+                     : score.of == "nll_by_sequence" ? " by sequence"
+                                                     : "",
                      score.average ? ", posterior average" : "");
 }
 
@@ -59,8 +64,8 @@ std::string quantity_axis(std::string_view quantity) {
   if (quantity == "kl") return "KL divergence (nats)";
   if (const Score score = score_of(quantity); !score.of.empty())
     return score.of == "error" ? "share that is wrong"
-           : score.of == "nll" ? "nats for each datum"
-                               : "nats, all data together";
+           : score.of == "nll_sum" ? "nats, all data together"
+                                   : "nats for each datum";
   if (quantity == "energy") return "energy U (nats)";
   if (quantity == "clamped") return "share of coordinates";
   if (quantity.ends_with("temperature")) return "temperature";
@@ -72,9 +77,11 @@ std::string quantity_heading(std::string_view quantity) {
   if (const Score score = score_of(quantity); !score.of.empty())
     return fmt::format("{}{}{}", score.validation ? "validation " : "",
                        score.average ? "average " : "",
-                       score.of == "error" ? "error"
-                       : score.of == "nll" ? "NLL"
-                                           : "NLL sum");
+                       score.of == "error"             ? "error"
+                       : score.of == "nll"             ? "NLL"
+                       : score.of == "nll_sum"         ? "NLL sum"
+                       : score.of == "nll_after_first" ? "NLL without first frames"
+                                                       : "NLL by sequence");
   if (quantity == "temperature") return "kinetic T";
   if (quantity == "configurational_temperature") return "conf. T";
   if (quantity == "clamped" || quantity == "curl" || quantity == "diffusion")

@@ -30,12 +30,16 @@ constexpr std::string_view not_drawn[] = {"step", "update", "epoch", "seconds"};
 constexpr std::string_view first_drawn[] = {"kl",
                                             "error",
                                             "nll_sum",
+                                            "nll",
                                             "average_error",
                                             "average_nll_sum",
+                                            "average_nll",
                                             "validation_error",
                                             "validation_nll_sum",
+                                            "validation_nll",
                                             "validation_average_error",
                                             "validation_average_nll_sum",
+                                            "validation_average_nll",
                                             "energy",
                                             "temperature",
                                             "configurational_temperature",
@@ -62,6 +66,7 @@ std::string sampler_name(const RunRecord& run) {
   if (run.sampler && !run.sampler->name.empty())
     return run.sampler->learned ? fmt::format("learned, {}", run.sampler->name) : run.sampler->name;
   if (run.experiment.sampler() == "adam") return "Adam";
+  if (run.experiment.sampler() == "santa") return "Santa";
   return run.experiment.sampler().empty() ? "unknown" : upper(run.experiment.sampler());
 }
 

@@ -115,6 +115,11 @@ sampler {
 }
 sampler { name: "sgld" learning_rate { constant: 0.2 } }
 sampler { name: "psgld" settings { name: "moments" value: 1 } learning_rate { constant: 0.01 } }
+sampler {
+  name: "santa"
+  settings { name: "friction_times_step_size" value: 0.1 }
+  learning_rate { constant: 0.002 }
+}
 sampler { name: "adam" learning_rate { constant: 0.01 } }
 sampler { name: "learned.pbtxt" learning_rate { constant: 0.01 } settings { name: "curl_limit" value: 4 } }
 run {
@@ -135,7 +140,7 @@ published { sampler: "SGHMC" quantity: "error" value: 0.01 source: "nobody" }
 BOOST_FIXTURE_TEST_SUITE(classifier, Images)
 
 BOOST_AUTO_TEST_CASE(chains_are_judged_on_test_data_as_they_go) {
-  for (const char* sampler : {"sghmc", "sgld", "psgld", "adam"}) {
+  for (const char* sampler : {"sghmc", "sgld", "psgld", "santa", "adam"}) {
     must(fmt::format("sample digits.pbtxt --sampler {0} --quiet --out {0}", sampler));
     const auto lines = metrics(sampler);
     BOOST_REQUIRE(lines.size() == 6u);
@@ -160,6 +165,9 @@ BOOST_AUTO_TEST_CASE(a_rate_per_datum_and_passes_over_the_data_become_step_sizes
   must("sample digits.pbtxt --sampler sgld --quiet --out sgld");
   BOOST_TEST(*load_experiment(directory / "sgld/config.pbtxt").run.step_size->constant ==
              0.2 / 600);
+  must("sample digits.pbtxt --sampler santa --quiet --out santa");
+  BOOST_TEST(*load_experiment(directory / "santa/config.pbtxt").run.step_size->constant ==
+             0.002 / 600);
   must("sample digits.pbtxt --sampler adam --quiet --out adam");
   BOOST_TEST(*load_experiment(directory / "adam/config.pbtxt").run.step_size->constant == 0.01);
   // What the command line says goes before.

@@ -358,6 +358,21 @@ BOOST_AUTO_TEST_CASE(images_are_rows_of_as_many_columns_as_they_have_pixels) {
   BOOST_TEST(draws("idx", "w").shape()[2] == 4);
 }
 
+BOOST_AUTO_TEST_CASE(santa_refines_after_half_of_the_steps_unless_it_is_told_when) {
+  const std::string words =
+      "sample linear.pbtxt --data d.csv --sampler santa --step-size 0.0025 --steps 100 ";
+  must(words + "--out usual");
+  must(words + "--set refine_from=50 --out same");
+  must(words + "--set refine_from=51 --out other");
+  BOOST_TEST(draws("same", "w").same_bits(draws("usual", "w")));
+  BOOST_TEST(!draws("other", "w").same_bits(draws("usual", "w")));
+  // Its friction is multiplied by the root of the step size.
+  must(words + "--set friction=2 --out by_friction");
+  must(words + "--set friction_times_step_size=0.1 --out by_product");
+  BOOST_TEST(draws("by_product", "w").same_bits(draws("by_friction", "w")));
+  BOOST_TEST(!draws("by_product", "w").same_bits(draws("usual", "w")));
+}
+
 BOOST_AUTO_TEST_CASE(thinning_and_burn_in_choose_among_the_same_states) {
   const std::string words = "sample gaussian.pbtxt --steps 120 --out ";
   must(words + "all");
@@ -493,7 +508,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_run_is_said_in_words) {
   says("--sampler hmc --step-size 100", "warning: 4 of 4 chains never moved\n");
   says("--sampler psgld --step-size 0.01",
        "note: psgld: its moving average makes the draws biased, however small the step size\n");
-  for (const std::string optimiser : {"adam", "sgdm"}) {
+  for (const std::string optimiser : {"santa", "adam", "sgdm"}) {
     const std::string out = says("--sampler " + optimiser + " --step-size 0.001",
                                  "warning: " + optimiser +
                                      " is an optimiser: the spread of the "

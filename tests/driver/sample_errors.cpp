@@ -142,11 +142,11 @@ BOOST_AUTO_TEST_CASE(samplers) {
   const std::string call = "sample plain.pbtxt --step-size 0.1 ";
   BOOST_TEST(error(call + "--sampler sgmhc") ==
              "2: [sampler] unknown sampler 'sgmhc', did you mean 'sghmc'?; expected sgld, psgld, "
-             "sghmc, sgnht, hmc, adam, sgdm or a sampler file");
+             "sghmc, sgnht, hmc, santa, adam, sgdm or a sampler file");
   BOOST_TEST(
       error(call + "--sampler bogus") ==
-      "2: [sampler] unknown sampler 'bogus'; expected sgld, psgld, sghmc, sgnht, hmc, adam, sgdm "
-      "or a sampler file");
+      "2: [sampler] unknown sampler 'bogus'; expected sgld, psgld, sghmc, sgnht, hmc, santa, adam, "
+      "sgdm or a sampler file");
   directory.write("s_edit.txt", "format_version: 1 sampler: 1");
   BOOST_TEST(error(call + "--sampler s_edit.txt").starts_with("3: [load] s_edit.txt:1:"));
   BOOST_TEST(error(call + "--set frction=1") ==

@@ -274,6 +274,7 @@ BOOST_AUTO_TEST_CASE(temperatures_are_judged) {
   BOOST_TEST(hmc.count("kinetic") == 0u);
   BOOST_TEST(hmc.count("configurational") == 1u);
   BOOST_TEST(with_sampler("name: \"adam\"").empty());
+  BOOST_TEST(with_sampler("name: \"santa\"").empty());
 }
 
 BOOST_AUTO_TEST_CASE(superchains_have_a_nested_rhat) {

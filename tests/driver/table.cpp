@@ -274,10 +274,30 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
   for (const char* place : {"x", "0", "-5", "1.5", "1e5", "e", "nan", "infe"})
     BOOST_TEST(error(fmt::format("table a --at {}", place)) ==
                fmt::format("2: [table] --at: '{}' is no place; expected a step as in 2000, passes "
-                           "over the data as in 10e, or end",
+                           "over the data as in 10e, end, or best by the validation data",
                            place));
   write_text(directory / "a/metrics.jsonl", "{\"step\": 100, \"error\": 1}\nrubbish\n");
   BOOST_TEST(error("table a").starts_with("4: [load] a/metrics.jsonl:2: the line is no JSON"));
+}
+
+BOOST_AUTO_TEST_CASE(the_best_is_where_the_validation_data_say_so_in_each_run_for_itself) {
+  for (int seed : {1, 2}) {
+    const std::string name = fmt::format("runs/{}", seed);
+    write(name, {.seed = seed});
+    // Lowest at 150 in the first run, at 100 in the second; the test data would choose the end.
+    write_text(directory / (name + "/metrics.jsonl"),
+               fmt::format("{{\"step\": 100, \"nll\": 9, \"validation_nll\": {}}}\n"
+                           "{{\"step\": 150, \"nll\": 8, \"validation_nll\": 6}}\n"
+                           "{{\"step\": 200, \"nll\": 7, \"validation_nll\": 6.5}}\n",
+                           seed == 1 ? 7 : 5));
+  }
+  const Outcome outcome = (*this)("table runs --quantity nll --at best,end --json");
+  BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  BOOST_TEST(outcome.out.find("\"at\": \"best\"") != std::string::npos, outcome.out);
+  BOOST_TEST(outcome.out.find("8.5") != std::string::npos, outcome.out);
+  const Outcome text = (*this)("table runs --quantity nll --at best");
+  BOOST_TEST(text.out.find("best") != std::string::npos);
+  BOOST_TEST(text.out.find("8.50 +- 0.50") != std::string::npos, text.out);
 }
 
 BOOST_AUTO_TEST_CASE(trainings_are_passed_over) {
