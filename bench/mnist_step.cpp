@@ -9,9 +9,7 @@
 #include "bench/bench.hpp"
 #include "bench/mnist.hpp"
 #include "bench/references.hpp"
-#include "engine/executor.hpp"
-#include "engine/ops.hpp"
-#include "engine/plan.hpp"
+#include "bench/step.hpp"
 #include "samplers/builtin.hpp"
 #include "samplers/chains.hpp"
 
@@ -48,19 +46,6 @@ std::vector<Case> cases() {
   return all;
 }
 
-// As `whorl sample` does it.
-std::vector<std::string> statistics_of(const Step& step) {
-  std::vector<std::string> names{"configurational_temperature"};
-  for (const StateVariable& variable : step.state)
-    if (variable.name == "momentum") names.emplace_back("kinetic_temperature");
-  for (const Graph::Output& output : step.graph.outputs())
-    if (output.name != "energy" && step.graph.type(output.node).shape.rank() == 0 &&
-        std::find(step.statistics.begin(), step.statistics.end(), output.name) !=
-            step.statistics.end())
-      names.push_back(output.name);
-  return names;
-}
-
 class Sampling {
  public:
   Sampling(const Case& chosen, const bench::Digits& digits, int threads)
@@ -68,7 +53,7 @@ class Sampling {
         chains_(chosen.step, {.chains = bench::chain_count,
                               .seed = 42,
                               .threads = threads,
-                              .statistics = statistics_of(chosen.step)}) {
+                              .statistics = bench::statistics_of(chosen.step)}) {
     chains_.bind("x", digits.x);
     chains_.bind("y", digits.y);
     chains_.start("position", {Start::Kind::normal, 0, 0.01});
@@ -113,54 +98,20 @@ class ByHand {
   std::int64_t step_ = 0;
 };
 
-// One step's plan, with what Chains adds.
-void show(const Case& chosen, const bench::Digits& digits, int threads) {
-  Graph graph;
-  const Unrolled unrolled = unroll(graph, chosen.step, {bench::chain_count, 1, 0});
-  for (const auto& [name, value] : unrolled.state) graph.add_output(name, value.id);
-  const Moment& moment = unrolled.moments[0];
-  for (const std::string& name : statistics_of(chosen.step)) {
-    const auto found = moment.statistics.find(name);
-    const Value value =
-        found != moment.statistics.end() ? found->second
-        : name == "kinetic_temperature"
-            ? mean(square(moment.state.at("momentum")), {-1})
-            : mean(moment.state.at("position") * moment.statistics.at("gradient"), {-1});
-    graph.add_output("statistic/" + name, value.id);
-  }
-  graph.add_output("statistic/energy", moment.statistics.at("energy").id);
-  Executor executor(compile(graph), {.threads = threads, .profile = true});
-  if (std::getenv("WHORL_SHOW_PLAN")) fmt::print("{}", to_text(executor.plan()));
-  if (std::getenv("WHORL_PROFILE") == nullptr) return;
-  for (const Plan::Port& port : executor.plan().inputs) {
-    Tensor tensor(port.type);
-    if (port.name == "x") tensor = digits.x;
-    if (port.name == "y") tensor = digits.y;
-    if (port.name == "batches") bench::batch_of(0, tensor.values<std::int32_t>());
-    if (port.type.dtype == DType::f32 && port.name != "x")
-      fill_normal<float>({.seed = 5}, 0, tensor.values<float>());
-    if (port.name == "step_sizes") tensor.data<float>()[0] = static_cast<float>(chosen.step_size);
-    executor.bind(port.name, tensor);
-  }
-  const std::vector<double> seconds = bench::best_profile(100, executor);
-  const std::vector<StepProfile> profile = executor.profile();
-  double total = 0;
-  fmt::print("{}, {} threads\n", chosen.name, threads);
-  for (std::size_t at = 0; at < seconds.size(); ++at) {
-    fmt::print("{:9.1f} us  {:.100}\n", seconds[at] * 1e6, profile[at].name);
-    total += seconds[at];
-  }
-  fmt::print("{:9.1f} us\n", total * 1e6);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::Digits digits;
   const std::vector<Case> all = cases();
-  if (std::getenv("WHORL_SHOW_PLAN") || std::getenv("WHORL_PROFILE")) {
+  if (bench::is_shown()) {
     for (const Case& chosen : all)
-      for (int threads : {1, 2}) show(chosen, digits, threads);
+      for (int threads : {1, 2})
+        bench::show_step(fmt::format("{}, {} threads", chosen.name, threads),
+                         {chosen.step,
+                          chosen.step_size,
+                          {{"x", digits.x}, {"y", digits.y}},
+                          bench::batch_of},
+                         bench::chain_count, threads, 100);
     return 0;
   }
   const std::map<std::string, double> references = bench::run_references(argc, argv);

@@ -42,7 +42,8 @@ double bare_seconds(const Target& target, const Case& c) {
 }
 
 double run_seconds(const Target& target, const Case& c, Part part, const fs::path& folder) {
-  SamplingRun run(target, step_of(target),
+  const Step step = step_of(target);
+  SamplingRun run(target, {&step, 1},
                   {.chains = c.chains,
                    .steps = c.steps,
                    .thin = c.thin,
