@@ -67,8 +67,11 @@ struct Cast {
   static void tile(const Tile& t) {
     dispatch(t.site->out.dtype, [&](auto zero) {
       using To = decltype(zero);
-      const T* x = t.in<T>(0);
+      // Of bool the compiler makes no vector code: its bytes, 0 and 1, are read as they are.
+      using From = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+      const From* x = t.in<From>(0);
       To* y = t.out<To>();
+#pragma GCC ivdep
       for (std::int64_t i = 0; i < t.n; ++i) y[i] = convert<To>(x[i]);
     });
   }
