@@ -57,6 +57,7 @@ Tensor evaluate_op(const OpDef& op, const std::vector<Tensor>& inputs,
   } else {
     const auto scratch = allocate_storage(op.scratch(site));
     const Call call{&site, pointers.data(), result.raw(), scratch.get()};
+    if (op.prepare[kernel] != nullptr) op.prepare[kernel](call);
     op.forward[kernel](call, 0, op.units(site));
     if (op.finish[kernel] != nullptr) op.finish[kernel](call);
   }

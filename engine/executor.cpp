@@ -143,6 +143,7 @@ struct Executor::Impl {
 
   void run_serial(std::uint32_t at, PartRunner& serial) {
     const PlanStep& step = plan->steps[at];
+    serial.prepare(step);
     for (std::uint32_t part = 0; part < step.parts; ++part) {
       if (is_cancelled()) return;
       serial.run(step, part);
@@ -152,6 +153,7 @@ struct Executor::Impl {
 
   void run_parallel(std::uint32_t first, std::uint32_t last, std::uint32_t parts,
                     PartRunner& serial) {
+    for (std::uint32_t at = first; at < last; ++at) serial.prepare(plan->steps[at]);
     tbb::parallel_for(
         std::uint32_t{0}, parts,
         [&](std::uint32_t part) {

@@ -23,8 +23,8 @@
 
 namespace whorl {
 
-// Memory for the values of a run, which executors that never run at the same time may share: none of
-// them finds anything of its own there afterwards but its outputs, which are elsewhere.
+// Memory for the values of a run, which executors that never run at the same time may share: none
+// of them finds anything of its own there afterwards but its outputs, which are elsewhere.
 struct Arena {
   std::shared_ptr<void> memory;
   std::int64_t bytes = 0;

@@ -141,6 +141,7 @@ class PlanMaker {
     const OpDef& op = graph_.op(id);
     const std::size_t kernel = op.kernel_index(single.site);
     single.kernel = op.forward[kernel];
+    single.prepare = op.prepare[kernel];
     single.finish = op.finish[kernel];
     if (single.kernel == nullptr)
       fail(ErrorKind::internal, "compile", "{} has no kernel for {}", graph_.label(id),

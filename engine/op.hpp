@@ -15,7 +15,7 @@
 //   coordinates any range [begin, begin+n) of all planes
 //   forward     other ops: the units [begin, end) of the output. How many units there are is a
 //               function of the types alone, so results never depend on the number of threads
-//   finish      (optional, with forward) runs once after all units
+//   prepare, finish   (optional, with forward) run once, before and after all units
 //   units, scratch, flops, alias, uniform   (optional) functions of a Site, see OpDef
 //   gradient    value to value: the adjoint of one input; or `no_gradient`, with the reason; or
 //   compose     the same function in plain ops. An op with `compose` and without kernels is a
@@ -156,7 +156,7 @@ struct Tile {
 };
 
 using Kernel = void (*)(const Call&, std::int64_t begin, std::int64_t end);
-using FinishKernel = void (*)(const Call&);
+using CallKernel = void (*)(const Call&);
 using TileKernel = void (*)(const Tile&);
 
 // What a gradient rule gets: the node's inputs x, its output y and the adjoint dy of the output.
@@ -235,7 +235,7 @@ struct OpDef {
 
   std::array<TileKernel, dtype_count> tile;
   std::array<Kernel, dtype_count> forward;
-  std::array<FinishKernel, dtype_count> finish;
+  std::array<CallKernel, dtype_count> prepare, finish;
   std::int64_t (*units)(const Site&);
   std::int64_t (*scratch)(const Site&);  // bytes
   double (*flops)(const Site&);
@@ -347,7 +347,15 @@ constexpr Kernel forward_kernel() {
   }
 }
 template <class Op, class T>
-constexpr FinishKernel finish_kernel() {
+constexpr CallKernel prepare_kernel() {
+  if constexpr (requires { &Op::template prepare<T>; }) {
+    return &Op::template prepare<T>;
+  } else {
+    return nullptr;
+  }
+}
+template <class Op, class T>
+constexpr CallKernel finish_kernel() {
   if constexpr (requires { &Op::template finish<T>; }) {
     return &Op::template finish<T>;
   } else {
@@ -362,6 +370,7 @@ constexpr void add_kernels(OpDef& row) {
   row.tile[i] = tile_kernel<Op, T>();
   row.forward[i] = forward_kernel<Op, T>();
   row.coordinates[i] = coordinates_kernel<Op, T>();
+  row.prepare[i] = prepare_kernel<Op, T>();
   row.finish[i] = finish_kernel<Op, T>();
 }
 

@@ -19,6 +19,15 @@ class PartRunner {
   PartRunner(const Plan& plan, char* const* slots, char* temporaries, const void** wide_inputs)
       : plan_(plan), slots_(slots), temporaries_(temporaries), wide_inputs_(wide_inputs) {}
 
+  // Before the parts of a step, once.
+  void prepare(const PlanStep& step) {
+    if (step.kind != PlanStep::Kind::single) return;
+    const Single& single = plan_.singles[step.index];
+    if (single.prepare == nullptr) return;
+    std::array<const void*, stack_inputs> local;
+    single.prepare(call_of(single, step, local));
+  }
+
   void run(const PlanStep& step, std::uint32_t part) {
     try {
       switch (step.kind) {
@@ -34,6 +43,7 @@ class PartRunner {
     }
   }
 
+  // After them, once.
   void finish(const PlanStep& step) {
     try {
       if (step.kind == PlanStep::Kind::loop) finish_loop(plan_.loops[step.index], step);

@@ -78,7 +78,7 @@ struct Loop {
 // One op that is no loop.
 struct Single {
   Kernel kernel = nullptr;
-  FinishKernel finish = nullptr;
+  CallKernel prepare = nullptr, finish = nullptr;
   Site site;
   std::vector<Operand> inputs;
   Operand output;

@@ -16,23 +16,42 @@ using net::lanes, net::load, net::repeat, net::store, net::Vec;
 // latency of multiply-adds and fit the registers beside what is multiplied.
 constexpr std::int64_t block_vectors = 4;
 
+struct Range {
+  std::int64_t begin, end;
+};
+
 // The blocks of one chain. Vectors are shared out evenly: a last block of one vector would wait for
-// its three sums.
+// its three sums. There are as many blocks in both halves.
 template <class T>
 struct Blocks {
-  std::int64_t vectors, count;
-  explicit Blocks(std::int64_t units)
-      : vectors((units + lanes<T> - 1) / lanes<T>),
-        count((vectors + block_vectors - 1) / block_vectors) {}
+  std::int64_t units, vectors, count;
+  explicit Blocks(std::int64_t n)
+      : units(n),
+        vectors((n + lanes<T> - 1) / lanes<T>),
+        count(std::max<std::int64_t>((vectors + block_vectors - 1) / block_vectors, 1)) {
+    if (count > 1) count += count % 2;
+  }
   std::int64_t padded() const { return vectors * lanes<T>; }
   std::int64_t first(std::int64_t block) const { return vectors * block / count; }  // a vector
+
+  Range of(int half) const {
+    const std::int64_t middle = (count + 1) / 2;
+    return half == 0 ? Range{0, middle} : Range{middle, count};
+  }
+  // The units of those blocks: from a multiple of the lanes on.
+  Range units_of(int half) const {
+    const Range blocks = of(half);
+    return {std::min(first(blocks.begin) * lanes<T>, units),
+            std::min(first(blocks.end) * lanes<T>, units)};
+  }
 };
 
 // w_h as panels, one for each block: for every row of w_h the block's units of each gate, with
 // zeros behind the last unit.
 template <class T>
-void pack(const Blocks<T>& blocks, std::int64_t units, const T* w_h, T* panels) {
-  for (std::int64_t block = 0; block < blocks.count; ++block) {
+void pack(const Blocks<T>& blocks, Range part, const T* w_h, T* panels) {
+  const std::int64_t units = blocks.units;
+  for (std::int64_t block = part.begin; block < part.end; ++block) {
     const std::int64_t first = blocks.first(block) * lanes<T>;
     const std::int64_t width = blocks.first(block + 1) * lanes<T> - first;
     const std::int64_t full = std::min(width, units - first);
@@ -68,14 +87,14 @@ void block_product(const T* panel, const T* h, std::int64_t units, T* c, std::in
   });
 }
 
-// c = h w_h, [3, padded].
+// Some blocks of c = h w_h, [3, padded].
 template <class T>
-void state_product(const Blocks<T>& blocks, const T* panels, const T* h, std::int64_t units, T* c) {
-  for (std::int64_t block = 0; block < blocks.count; ++block) {
+void state_product(const Blocks<T>& blocks, Range part, const T* panels, const T* h, T* c) {
+  for (std::int64_t block = part.begin; block < part.end; ++block) {
     const std::int64_t first = blocks.first(block) * lanes<T>;
-    const T* panel = panels + first * 3 * units;
+    const T* panel = panels + first * 3 * blocks.units;
     const auto go = [&]<int vectors>(std::integral_constant<int, vectors>) {
-      block_product<T, vectors>(panel, h, units, c + first, blocks.padded());
+      block_product<T, vectors>(panel, h, blocks.units, c + first, blocks.padded());
     };
     switch (blocks.first(block + 1) - blocks.first(block)) {
       case 1:
@@ -106,13 +125,13 @@ struct Frame {
 };
 
 template <class T>
-void gates(const Frame<T>& f, std::int64_t units, const T* __restrict a, const T* __restrict b,
-           const T* __restrict c, std::int64_t stride) {
+void gates(const Frame<T>& f, std::int64_t units, Range part, const T* __restrict a,
+           const T* __restrict b, const T* __restrict c, std::int64_t stride) {
   const T* __restrict before = f.h;
   T* __restrict after = f.h + units;
-  T *__restrict r = f.r, *__restrict z = f.z, *__restrict n = f.n, *__restrict q = f.q;
+  T* __restrict r = f.r, * __restrict z = f.z, * __restrict n = f.n, * __restrict q = f.q;
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < units; ++i) {
+  for (std::int64_t i = part.begin; i < part.end; ++i) {
     const T ri = vmath::sigmoid(a[i] + (c[i] + b[i]));
     const T zi = vmath::sigmoid(a[units + i] + (c[stride + i] + b[units + i]));
     const T qi = c[2 * stride + i] + b[2 * units + i];
@@ -130,10 +149,11 @@ void gates(const Frame<T>& f, std::int64_t units, const T* __restrict a, const T
 // states_only, df are what comes from outside.
 template <class T, bool states_only>
 void gate_adjoints(const Frame<const T>& f, const T* dh, const Frame<const T>& df,
-                   std::int64_t units, T* __restrict ga, T* __restrict gc, T* __restrict d) {
+                   std::int64_t units, Range part, T* __restrict ga, T* __restrict gc,
+                   T* __restrict d) {
   const T one = 1;
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < units; ++i) {
+  for (std::int64_t i = part.begin; i < part.end; ++i) {
     const T r = f.r[i], z = f.z[i], n = f.n[i];
     const T whole = d[i] + dh[i];
     T dn = whole * (one - z), dz = whole * (f.h[i] - n);
@@ -190,27 +210,13 @@ void add_dot(const T* w, const T* g, std::int64_t n, T* y) {
   for (; j < n; ++j) *y = std::fma(w[j], g[j], *y);
 }
 
-// d += w_h g
+// Some rows of d += w_h g.
 template <class T>
-void add_transposed_product(const T* w_h, const T* g, std::int64_t units, T* d) {
+void add_transposed_product(const T* w_h, const T* g, std::int64_t units, Range part, T* d) {
   const std::int64_t n = 3 * units;
-  std::int64_t i = 0;
-  for (; i + lanes<T> <= units; i += lanes<T>) add_dots<T>(w_h + i * n, g, n, d + i);
-  for (; i < units; ++i) add_dot<T>(w_h + i * n, g, n, d + i);
-}
-
-template <class T, bool states_only>
-void backward_frames(const Sizes& s, const T* w_h, const T* trace, const T* dtrace, T* adjoint,
-                     T* d) {
-  const std::int64_t width = 3 * s.units;
-  for (std::int64_t t = s.length; t-- > 0;) {
-    T *ga = adjoint + t * width, *gc = ga + s.frames * width;
-    const T* dh = dtrace + (states_only ? t : t + 1) * s.units;
-    const Frame<const T> frame(s, trace, t);
-    const Frame<const T> df = states_only ? frame : Frame<const T>(s, dtrace, t);
-    gate_adjoints<T, states_only>(frame, dh, df, s.units, ga, gc, d);
-    add_transposed_product(w_h, gc, s.units, d);
-  }
+  std::int64_t i = part.begin;
+  for (; i + lanes<T> <= part.end; i += lanes<T>) add_dots<T>(w_h + i * n, g, n, d + i);
+  for (; i < part.end; ++i) add_dot<T>(w_h + i * n, g, n, d + i);
 }
 
 }  // namespace
@@ -222,47 +228,68 @@ std::int64_t forward_scratch(std::int64_t units) {
 
 template <class T>
 void forward(const Sizes& s, const T* a, const T* w_h, const T* b_h, const T* h_0, T* trace,
-             T* scratch) {
+             T* scratch, Halves& shared) {
   const Blocks<T> blocks(s.units);
   T *panels = scratch, *c = scratch + 3 * blocks.padded() * s.units;
-  std::copy_n(h_0, s.units, trace);
-  if (s.length > 0) pack(blocks, s.units, w_h, panels);
-  for (std::int64_t t = 0; t < s.length; ++t) {
-    const Frame<T> frame(s, trace, t);
-    state_product(blocks, panels, frame.h, s.units, c);
-    gates(frame, s.units, a + t * 3 * s.units, b_h, c, blocks.padded());
-  }
-  const std::int64_t rest = (s.frames - s.length) * s.units;
-  const Frame<T> after(s, trace, s.length);
-  for (T* rows : {after.h + s.units, after.r, after.z, after.n, after.q})
-    std::fill_n(rows, rest, T(0));
+  // After the first phase, one for each frame: a state needs all of the one before it.
+  shared.run(s.length + 1, [&](std::int64_t phase, int half) {
+    if (phase > 0) {
+      const Frame<T> frame(s, trace, phase - 1);
+      state_product(blocks, blocks.of(half), panels, frame.h, c);
+      gates(frame, s.units, blocks.units_of(half), a + (phase - 1) * 3 * s.units, b_h, c,
+            blocks.padded());
+      return;
+    }
+    if (s.length > 0) pack(blocks, blocks.of(half), w_h, panels);
+    if (half == 1) return;
+    std::copy_n(h_0, s.units, trace);
+    const std::int64_t rest = (s.frames - s.length) * s.units;
+    const Frame<T> after(s, trace, s.length);
+    for (T* rows : {after.h + s.units, after.r, after.z, after.n, after.q})
+      std::fill_n(rows, rest, T(0));
+  });
 }
 
 template <class T>
 void backward(const Sizes& s, const T* w_h, const T* trace, const T* dtrace, bool states_only,
-              T* adjoint, T* d) {
-  const std::int64_t side = s.frames * 3 * s.units, rest = (s.frames - s.length) * 3 * s.units;
-  for (std::int64_t part = 1; part <= 2; ++part)
-    std::fill_n(adjoint + part * side - rest, rest, T(0));
-  std::fill_n(d, s.units, T(0));
-  if (states_only) {
-    backward_frames<T, true>(s, w_h, trace, dtrace, adjoint, d);
-  } else {
-    backward_frames<T, false>(s, w_h, trace, dtrace, adjoint, d);
-    for (std::int64_t i = 0; i < s.units; ++i) d[i] += dtrace[i];
-  }
-  std::copy_n(d, s.units, adjoint + 2 * side);
+              T* adjoint, T* d, Halves& shared) {
+  const Blocks<T> blocks(s.units);
+  const std::int64_t width = 3 * s.units, side = s.frames * width;
+  // A phase ends with the gates of a frame: the product with w_h needs those of all units.
+  const auto gates_of = [&](std::int64_t t, Range part) {
+    T *ga = adjoint + t * width, *gc = ga + side;
+    const T* dh = dtrace + (states_only ? t : t + 1) * s.units;
+    const Frame<const T> frame(s, trace, t);
+    const auto go = [&](auto kind, const Frame<const T>& df) {
+      gate_adjoints<T, kind>(frame, dh, df, s.units, part, ga, gc, d);
+    };
+    states_only ? go(std::true_type{}, frame) : go(std::false_type{}, Frame<const T>(s, dtrace, t));
+  };
+  shared.run(s.length + 1, [&](std::int64_t phase, int half) {
+    const Range part = blocks.units_of(half);
+    const std::int64_t t = s.length - phase;  // the frame whose gates are done
+    if (phase == 0) {
+      std::fill(d + part.begin, d + part.end, T(0));
+      const std::int64_t rest = (s.frames - s.length) * width;
+      std::fill_n(adjoint + (half + 1) * side - rest, rest, T(0));
+    } else {
+      add_transposed_product(w_h, adjoint + side + t * width, s.units, part, d);
+    }
+    if (t > 0) return gates_of(t - 1, part);
+    for (std::int64_t i = part.begin; i < part.end; ++i)
+      adjoint[2 * side + i] = states_only ? d[i] : d[i] + dtrace[i];
+  });
 }
 
 template std::int64_t forward_scratch<float>(std::int64_t);
 template std::int64_t forward_scratch<double>(std::int64_t);
 template void forward(const Sizes&, const float*, const float*, const float*, const float*, float*,
-                      float*);
+                      float*, Halves&);
 template void forward(const Sizes&, const double*, const double*, const double*, const double*,
-                      double*, double*);
-template void backward(const Sizes&, const float*, const float*, const float*, bool, float*,
-                       float*);
+                      double*, double*, Halves&);
+template void backward(const Sizes&, const float*, const float*, const float*, bool, float*, float*,
+                       Halves&);
 template void backward(const Sizes&, const double*, const double*, const double*, bool, double*,
-                       double*);
+                       double*, Halves&);
 
 }  // namespace whorl::recurrent

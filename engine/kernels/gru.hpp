@@ -13,11 +13,16 @@
 // fast w_h comes out of the second-level cache. Forward, w_h is copied once into panels that are
 // read from one end to the other; backward, its rows are read where they are.
 //
-// All arrays are contiguous. T is float or double. Nothing allocates. Thread safety: pure
-// functions; a chain has the same bits whatever else runs.
+// Two threads may run one chain together, each with half of the units and half of w_h, see
+// halves.hpp: both call the function with the same arguments.
+//
+// All arrays are contiguous. T is float or double. Nothing allocates. Thread safety: as said; a
+// chain has the same bits whatever else runs.
 #pragma once
 
 #include <cstdint>
+
+#include "engine/kernels/halves.hpp"
 
 namespace whorl::recurrent {
 
@@ -38,7 +43,7 @@ inline std::int64_t backward_scratch(std::int64_t units) { return units; }
 // a [T, 3H], w_h [H, 3H], b_h [3H], h_0 [H] -> trace [5T + 1, H].
 template <class T>
 void forward(const Sizes& sizes, const T* a, const T* w_h, const T* b_h, const T* h_0, T* trace,
-             T* scratch);
+             T* scratch, Halves& shared);
 
 // The adjoints of a and of c, [T, 3H] each, then that of h_0, as 6T + 1 rows of H. With D the
 // adjoint of h_t, and dr, dz, dn, dq what the trace's own rows get from outside:
@@ -51,6 +56,6 @@ void forward(const Sizes& sizes, const T* a, const T* w_h, const T* b_h, const T
 // all others are zero.
 template <class T>
 void backward(const Sizes& sizes, const T* w_h, const T* trace, const T* dtrace, bool states_only,
-              T* adjoint, T* scratch);
+              T* adjoint, T* scratch, Halves& shared);
 
 }  // namespace whorl::recurrent

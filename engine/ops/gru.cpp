@@ -96,24 +96,35 @@ struct GruTrace {
     const Shape shape = one_chain(a.shape, 2);
     return {shape[0], shape[1] / 3, 0};
   }
-  static std::int64_t units(const Site& site) { return chain_count(site.out.shape); }
-  static std::int64_t unit_bytes(const Site& site) {
+  static std::int64_t units(const Site& site) {
+    return chain_count(site.out.shape) * hands(sizes(site.in[0]).units);
+  }
+  static std::int64_t work_space(const Site& site) {
     const std::int64_t width = sizes(site.in[0]).units;
     if (site.in[0].dtype == DType::f32)
       return whole_lines<float>(recurrent::forward_scratch<float>(width));
     return whole_lines<double>(recurrent::forward_scratch<double>(width));
   }
-  static std::int64_t scratch(const Site& site) { return units(site) * unit_bytes(site); }
+  static std::int64_t scratch(const Site& site) {
+    return chain_count(site.out.shape) * ChainWork::bytes(work_space(site));
+  }
   static double flops(const Site& site) { return product_flops(site, sizes(site.in[0])); }
+  template <class T>
+  static void prepare(const Call& c) {
+    for (std::int64_t chain = 0; chain < chain_count(c.type().shape); ++chain)
+      ChainWork(c, work_space(*c.site), chain).reset();
+  }
   template <class T>
   static void forward(const Call& c, std::int64_t begin, std::int64_t end) {
     recurrent::Sizes s = sizes(c.type(0));
-    for (std::int64_t chain = begin; chain < end; ++chain) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t chain = unit / hands(s.units);
+      const ChainWork work(c, work_space(*c.site), chain);
       s.length = length_of(c, 1, chain, s.frames);
       recurrent::forward(s, of_chain<T>(c, 0, 2, chain), of_chain<T>(c, 2, 2, chain),
                          of_chain<T>(c, 3, 1, chain), of_chain<T>(c, 4, 1, chain),
-                         c.out<T>() + chain * s.trace_rows() * s.units,
-                         work_space<T>(c, unit_bytes(*c.site), chain));
+                         c.out<T>() + chain * s.trace_rows() * s.units, work.memory<T>(),
+                         work.halves());
     }
   }
 
@@ -123,8 +134,10 @@ struct GruTrace {
     const Graph& graph = *dy.graph;
     const int axis = dy.shape().rank() - 2;
     if (&graph.op(dy.id) != &pad_op) return dy;
-    const AttrList padded{{"axis", std::int64_t{axis}}, {"before", std::int64_t{1}},
-                          {"after", 4 * frames},        {"between", std::int64_t{0}},
+    const AttrList padded{{"axis", std::int64_t{axis}},
+                          {"before", std::int64_t{1}},
+                          {"after", 4 * frames},
+                          {"between", std::int64_t{0}},
                           {"value", 0.0}};
     const Attributes expected = make_attributes(pad_op.name, pad_op.attrs(), padded);
     return graph.attributes(dy.id) == expected ? dy.graph->value(graph.inputs(dy.id)[0]) : dy;
@@ -204,23 +217,34 @@ struct GruAdjoint {
     const Shape trace = one_chain(site.in[2].shape, 2);
     return {trace[0] / 5, trace[1], 0};
   }
-  static std::int64_t units(const Site& site) { return chain_count(site.out.shape); }
-  static std::int64_t unit_bytes(const Site& site) {
+  static std::int64_t units(const Site& site) {
+    return chain_count(site.out.shape) * hands(sizes(site).units);
+  }
+  static std::int64_t work_space(const Site& site) {
     const std::int64_t count = recurrent::backward_scratch(sizes(site).units);
     return site.in[1].dtype == DType::f32 ? whole_lines<float>(count) : whole_lines<double>(count);
   }
-  static std::int64_t scratch(const Site& site) { return units(site) * unit_bytes(site); }
+  static std::int64_t scratch(const Site& site) {
+    return chain_count(site.out.shape) * ChainWork::bytes(work_space(site));
+  }
   static double flops(const Site& site) { return product_flops(site, sizes(site)); }
+  template <class T>
+  static void prepare(const Call& c) {
+    for (std::int64_t chain = 0; chain < chain_count(c.type().shape); ++chain)
+      ChainWork(c, work_space(*c.site), chain).reset();
+  }
   template <class T>
   static void forward(const Call& c, std::int64_t begin, std::int64_t end) {
     recurrent::Sizes s = sizes(*c.site);
     const bool states_only = one_chain(c.type(3).shape, 2)[0] == s.frames;
-    for (std::int64_t chain = begin; chain < end; ++chain) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const std::int64_t chain = unit / hands(s.units);
+      const ChainWork work(c, work_space(*c.site), chain);
       s.length = length_of(c, 0, chain, s.frames);
       recurrent::backward(s, of_chain<T>(c, 1, 2, chain), of_chain<T>(c, 2, 2, chain),
                           of_chain<T>(c, 3, 2, chain), states_only,
-                          c.out<T>() + chain * s.adjoint_rows() * s.units,
-                          work_space<T>(c, unit_bytes(*c.site), chain));
+                          c.out<T>() + chain * s.adjoint_rows() * s.units, work.memory<T>(),
+                          work.halves());
     }
   }
   static Value compose(const Composition& c) { return plain_gru_adjoint(c.inputs); }
@@ -235,10 +259,8 @@ struct GruAdjoint {
     std::vector<Sample> all{sample(3, 2, 3, true), sample(3, 2, 2, false), sample(1, 1, 1, true),
                             sample(2, 9, 2, true), sample(2, 9, 1, false), sample(2, 2, 0, true),
                             sample(0, 2, 0, false)};
-    all.push_back({{{{2}, 1, 4, DType::i32},
-                    {{2, 2, 6}, -1, 1},
-                    {{2, 16, 2}, -1, 1},
-                    {{2, 3, 2}, -1, 1}}});
+    all.push_back(
+        {{{{2}, 1, 4, DType::i32}, {{2, 2, 6}, -1, 1}, {{2, 16, 2}, -1, 1}, {{2, 3, 2}, -1, 1}}});
     all.push_back({{sample_length(2), {{2, 6}, -1, 1}, {{2, 16, 2}, -1, 1}, {{16, 2}, -1, 1}}});
     return all;
   }

@@ -4,6 +4,9 @@
 // size for all inputs that have it. Thread safety: pure functions; builders as for Graph::append.
 #pragma once
 
+#include <new>
+
+#include "engine/kernels/halves.hpp"
 #include "engine/ops.hpp"
 
 namespace whorl {
@@ -22,9 +25,7 @@ inline Shape with_lead(const Shape& lead, const Shape& shape) {
   return lead.rank() > 0 ? shape.with_front(lead[0]) : shape;
 }
 // Of a result that is a matrix for each chain.
-inline std::int64_t chain_count(const Shape& result) {
-  return result.rank() > 2 ? result[0] : 1;
-}
+inline std::int64_t chain_count(const Shape& result) { return result.rank() > 2 ? result[0] : 1; }
 
 // Input i of one chain.
 template <class T>
@@ -40,10 +41,27 @@ template <class T>
 std::int64_t whole_lines(std::int64_t count) {
   return (count * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
 }
-template <class T>
-T* work_space(const Call& c, std::int64_t bytes, std::int64_t chain) {
-  return reinterpret_cast<T*>(static_cast<char*>(c.scratch) + chain * bytes);
-}
+
+// A unit is a thread's part in one chain. Wide recurrences have two, which share the chain when
+// they run at the same time; when they do not, the first one does it all.
+inline std::int64_t hands(std::int64_t width) { return width < 64 ? 1 : 2; }
+
+// What the units of a chain share: the state of their work, and memory for it.
+struct ChainWork {
+  static std::int64_t bytes(std::int64_t work_space) {
+    return static_cast<std::int64_t>(sizeof(Halves)) + work_space;
+  }
+  ChainWork(const Call& c, std::int64_t work_space, std::int64_t chain)
+      : place(static_cast<char*>(c.scratch) + chain * bytes(work_space)) {}
+  void reset() { new (place) Halves; }
+  Halves& halves() const { return *std::launder(reinterpret_cast<Halves*>(place)); }
+  template <class T>
+  T* memory() const {
+    return reinterpret_cast<T*>(place + sizeof(Halves));
+  }
+
+  char* place;
+};
 
 // The op over a new leading axis, whose chains count as those that it had already.
 Value batch_chains(const Batch& b, std::span<const int> ranks);

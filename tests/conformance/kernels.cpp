@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(units_in_any_cut_and_order_give_the_same_bits) {
       const auto scratch = allocate_storage(scratch_bytes);
       std::memset(scratch.get(), 0xA5, static_cast<std::size_t>(scratch_bytes));
       const Call call{&run.site, run.pointers.data(), y.raw(), scratch.get()};
+      if (run.op.prepare[run.kernel] != nullptr) run.op.prepare[run.kernel](call);
       for (std::size_t i = cut.size() - 1; i-- > 0;)
         run.op.forward[run.kernel](call, cut[i], cut[i + 1]);
       if (run.op.finish[run.kernel] != nullptr) run.op.finish[run.kernel](call);

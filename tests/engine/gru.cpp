@@ -35,8 +35,7 @@ std::vector<std::pair<std::string, Tensor>> random_inputs(const Sizes& s, DType 
   };
   const double scale = 1.5 / std::sqrt(static_cast<double>(s.units));
   add("x", {s.frames, s.features}, 2);
-  all.emplace_back("length",
-                   Tensor::of<std::int32_t>({}, {static_cast<std::int32_t>(s.length)}));
+  all.emplace_back("length", Tensor::of<std::int32_t>({}, {static_cast<std::int32_t>(s.length)}));
   add("w_x", {s.features, wide}, scale);
   add("w_h", {s.units, wide}, scale);
   add("b_x", {wide}, 0.5);
@@ -87,7 +86,8 @@ struct Net {
 };
 
 const std::vector<Sizes> all_sizes{{5, 3, 4, 5},  {1, 2, 1, 1},  {6, 1, 7, 4},  {4, 5, 8, 4},
-                                   {7, 2, 13, 6}, {3, 4, 33, 3}, {4, 3, 45, 2}, {3, 2, 5, 0}};
+                                   {7, 2, 13, 6}, {3, 4, 33, 3}, {4, 3, 45, 2}, {3, 2, 5, 0},
+                                   {3, 2, 67, 3}, {4, 1, 96, 2}};
 
 double distance(const Tensor& a, const Tensor& b) {
   BOOST_REQUIRE(a.shape() == b.shape());
@@ -237,9 +237,9 @@ BOOST_AUTO_TEST_CASE(batched_recurrences_have_the_bits_of_single_ones) {
     for (const char* name : {"gru_trace", "gru_adjoint"}) {
       const OpDef& op = *find_op(name);
       const bool forward = op.name == "gru_trace";
-      const std::vector<Shape> shapes =
-          forward ? std::vector<Shape>{{5, 39}, {}, {13, 39}, {39}, {13}}
-                  : std::vector<Shape>{{}, {13, 39}, {26, 13}, {5, 13}};
+      const std::vector<Shape> shapes = forward
+                                            ? std::vector<Shape>{{5, 39}, {}, {13, 39}, {39}, {13}}
+                                            : std::vector<Shape>{{}, {13, 39}, {26, 13}, {5, 13}};
       for (unsigned chosen = 1; chosen < 1u << shapes.size(); ++chosen) {
         Graph graph;
         Feeds feeds;
@@ -325,10 +325,31 @@ BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_bits) {
   Feeds feeds = net.feeds;
   std::mt19937_64 random(1);
   for (const std::string& name : names)
-    feeds.at(name) = testing::random_tensor(
-        {DType::f32, net.feeds.at(name).shape().with_front(5)}, -0.3, 0.3, random);
+    feeds.at(name) = testing::random_tensor({DType::f32, net.feeds.at(name).shape().with_front(5)},
+                                            -0.3, 0.3, random);
   const auto one = run(many, feeds, 1), two = run(many, feeds, 2);
   for (const auto& [name, tensor] : one) BOOST_TEST(tensor.same_bits(two.at(name)), name);
+}
+
+// Two threads share a wide chain, frame by frame, and come and go as the scheduler likes.
+BOOST_AUTO_TEST_CASE(threads_that_share_a_chain_give_the_bits_of_one) {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (const Sizes& s : {Sizes{60, 3, 200, 57}, Sizes{40, 2, 67, 40}, Sizes{9, 2, 128, 0}}) {
+      Net net(s, dtype);
+      add_outputs(net);
+      const auto expected = evaluate(net.graph, net.feeds);
+      const auto plan = compile(net.graph);
+      for (int threads : {1, 2, 3, 8}) {
+        Executor executor(plan, {.threads = threads});
+        for (const auto& [name, tensor] : net.feeds) executor.bind(name, tensor);
+        for (int repeat = 0; repeat < 10; ++repeat) {
+          executor.run();
+          for (const auto& [name, tensor] : expected)
+            BOOST_TEST(executor.output(name).same_bits(tensor),
+                       name << ", " << s.units << " units, " << threads << " threads");
+        }
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_length_out_of_range_is_named_with_its_bound) {
@@ -338,17 +359,13 @@ BOOST_AUTO_TEST_CASE(a_length_out_of_range_is_named_with_its_bound) {
     const Value length = constant(graph, Tensor::of<std::int32_t>({}, {bad}));
     const Value lengths = constant(graph, Tensor::of<std::int32_t>({2}, {1, bad}));
     const OpDef &trace = *find_op("gru_trace"), &adjoint = *find_op("gru_adjoint");
-    const auto message = [&](Value y) {
-      return message_of([&] { evaluate(graph, {}, {y.id}); });
-    };
+    const auto message = [&](Value y) { return message_of([&] { evaluate(graph, {}, {y.id}); }); };
     const std::string what = fmt::format("length out of range: {}; expected 0 to 3", bad);
-    const Value y =
-        call(trace, {zeros({3, 6}), length, zeros({2, 6}), zeros({6}), zeros({2})});
+    const Value y = call(trace, {zeros({3, 6}), length, zeros({2, 6}), zeros({6}), zeros({2})});
     BOOST_TEST(message(y) == fmt::format("[run] node {} (gru_trace): {}", y.id, what));
     const Value g = call(adjoint, {length, zeros({2, 6}), zeros({16, 2}), zeros({3, 2})});
     BOOST_TEST(message(g) == fmt::format("[run] node {} (gru_adjoint): {}", g.id, what));
-    const Value many =
-        call(trace, {zeros({3, 6}), lengths, zeros({2, 6}), zeros({6}), zeros({2})});
+    const Value many = call(trace, {zeros({3, 6}), lengths, zeros({2, 6}), zeros({6}), zeros({2})});
     BOOST_TEST(message(many) ==
                fmt::format("[run] node {} (gru_trace): length out of range: {} in chain 1; "
                            "expected 0 to 3",
@@ -385,16 +402,24 @@ BOOST_AUTO_TEST_CASE(bad_shapes_and_dtypes_are_refused_with_what_was_found) {
              "[gru] input 'b_x' is f64; expected f32 (use cast)" +
                  tail("f32[5,2]", "i32[]", "f32[2,9]", "f32[3,9]", "f64[9]"));
   const OpDef &trace = *find_op("gru_trace"), &adjoint = *find_op("gru_adjoint");
-  BOOST_TEST(message_of([&] { call(trace, {of({4, 5, 9}), length, of({2, 3, 9}), b, h_0}); }) ==
+  BOOST_TEST(message_of([&] {
+               call(trace, {of({4, 5, 9}), length, of({2, 3, 9}), b, h_0});
+             }) ==
              "[gru_trace] inputs 'a' and 'w_h' have 4 and 2 chains; inputs a=f32[4,5,9] "
              "length=i32[] w_h=f32[2,3,9] b_h=f32[9] h_0=f32[3]");
-  BOOST_TEST(message_of([&] { call(trace, {of({5, 9}), length, w_h, of({}), h_0}); }) ==
+  BOOST_TEST(message_of([&] {
+               call(trace, {of({5, 9}), length, w_h, of({}), h_0});
+             }) ==
              "[gru_trace] input 'b_h' has rank 0; expected 1, or 2 with an axis of chains; inputs "
              "a=f32[5,9] length=i32[] w_h=f32[3,9] b_h=f32[] h_0=f32[3]");
-  BOOST_TEST(message_of([&] { call(adjoint, {length, w_h, of({15, 3}), of({3, 3})}); }) ==
+  BOOST_TEST(message_of([&] {
+               call(adjoint, {length, w_h, of({15, 3}), of({3, 3})});
+             }) ==
              "[gru_adjoint] input 'trace' has 15 rows; expected 5 for each frame and 1; inputs "
              "length=i32[] w_h=f32[3,9] trace=f32[15,3] dtrace=f32[3,3]");
-  BOOST_TEST(message_of([&] { call(adjoint, {length, w_h, of({16, 3}), of({4, 3})}); }) ==
+  BOOST_TEST(message_of([&] {
+               call(adjoint, {length, w_h, of({16, 3}), of({4, 3})});
+             }) ==
              "[gru_adjoint] input 'dtrace' has shape [4,3]; expected [16,3]; inputs length=i32[] "
              "w_h=f32[3,9] trace=f32[16,3] dtrace=f32[4,3]");
 }
