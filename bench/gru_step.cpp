@@ -8,11 +8,10 @@
 // parameters, keeps no statistics, and sees the same frames in every step.
 // At the end stands the memory by frames and chains, which is to be linear in either.
 // WHORL_SHOW_PLAN and WHORL_PROFILE, if set, print the plans and what their steps take.
-#include "bench/gru.hpp"
-
 #include <cmath>
 
 #include "bench/bench.hpp"
+#include "bench/gru.hpp"
 #include "bench/references.hpp"
 #include "bench/step.hpp"
 #include "models/gru.hpp"
@@ -76,19 +75,17 @@ void sequence_of(std::int64_t step, std::span<std::int32_t> into) {
 }
 
 Chains chains_of(const Step& step, std::int64_t chains, int threads) {
-  return Chains(step, {.chains = chains,
-                       .seed = 42,
-                       .threads = threads,
-                       .statistics = bench::statistics_of(step)});
+  return Chains(
+      step,
+      {.chains = chains, .seed = 42, .threads = threads, .statistics = bench::statistics_of(step)});
 }
 
 double seconds_of(const Step& step, const Tensor& x, std::int64_t count, int threads) {
   Chains chains = chains_of(step, count, threads);
   chains.bind("x", x);
   chains.start("position", {Start::Kind::normal, 0, bench::weight_sd});
-  return bench::best_of(repeats, [&] {
-    chains.advance([](std::int64_t) { return step_size; }, sequence_of);
-  });
+  return bench::best_of(
+      repeats, [&] { chains.advance([](std::int64_t) { return step_size; }, sequence_of); });
 }
 
 void print_memory() {
@@ -118,9 +115,9 @@ int main(int argc, char** argv) {
         const Step step = step_for(sampler, frames);
         for (std::int64_t chains : bench::chain_counts)
           for (int threads : {1, 2})
-            bench::show_step(fmt::format("{}, T = {}, K = {}, {} threads", sampler, frames, chains,
-                                         threads),
-                             {step, step_size, {{"x", x}}, sequence_of}, chains, threads, repeats);
+            bench::show_step(
+                fmt::format("{}, T = {}, K = {}, {} threads", sampler, frames, chains, threads),
+                {step, step_size, {{"x", x}}, sequence_of}, chains, threads, repeats);
       }
     return 0;
   }

@@ -106,12 +106,10 @@ int main(int argc, char** argv) {
   if (bench::is_shown()) {
     for (const Case& chosen : all)
       for (int threads : {1, 2})
-        bench::show_step(fmt::format("{}, {} threads", chosen.name, threads),
-                         {chosen.step,
-                          chosen.step_size,
-                          {{"x", digits.x}, {"y", digits.y}},
-                          bench::batch_of},
-                         bench::chain_count, threads, 100);
+        bench::show_step(
+            fmt::format("{}, {} threads", chosen.name, threads),
+            {chosen.step, chosen.step_size, {{"x", digits.x}, {"y", digits.y}}, bench::batch_of},
+            bench::chain_count, threads, 100);
     return 0;
   }
   const std::map<std::string, double> references = bench::run_references(argc, argv);

@@ -86,8 +86,7 @@ inline void show_step(const std::string& title, const ShownStep& shown, std::int
     }
     Tensor tensor(port.type);
     if (port.name == "batches") shown.batch(0, tensor.values<std::int32_t>());
-    if (port.type.dtype == DType::f32)
-      fill_normal<float>({.seed = 5}, 0, tensor.values<float>());
+    if (port.type.dtype == DType::f32) fill_normal<float>({.seed = 5}, 0, tensor.values<float>());
     if (port.name == "step_sizes") tensor.data<float>()[0] = static_cast<float>(shown.step_size);
     executor.bind(port.name, tensor);
   }

@@ -31,8 +31,8 @@ template <class... Args>
 }
 
 // Types of elements, by the numbers that MATLAB gives them.
-constexpr std::uint32_t int8_element = 1, int32_element = 5, uint32_element = 6,
-                        array_element = 14, compressed_element = 15;
+constexpr std::uint32_t int8_element = 1, int32_element = 5, uint32_element = 6, array_element = 14,
+                        compressed_element = 15;
 
 // Classes of arrays, by the same. 6 to 15 are numbers.
 constexpr std::array<std::string_view, 18> classes{
@@ -81,8 +81,8 @@ Element take(const std::string& place, std::string_view& bytes, std::string_view
   if (tag.size > std::ssize(bytes) - begin)
     refuse(place, "{} has {} bytes, but the array ends after {}", what, tag.size,
            std::ssize(bytes) - begin);
-  const Element element{tag.type, bytes.substr(static_cast<std::size_t>(begin),
-                                               static_cast<std::size_t>(tag.size))};
+  const Element element{
+      tag.type, bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(tag.size))};
   // The next one begins at a multiple of 8 bytes.
   const auto end = static_cast<std::size_t>((begin + tag.size + 7) / 8 * 8);
   bytes.remove_prefix(std::min(end, bytes.size()));
@@ -203,8 +203,9 @@ void read_header(const std::string& path, InputFile& file) {
   if (std::ssize(header) < size)
     refuse(path, "the file has {} bytes, too few for a header of {}", header.size(), size);
   if (end.ends_with("MI"))
-    refuse(path, "the file is big endian; load it in MATLAB or Octave on a machine of today and "
-                 "save with -v7");
+    refuse(path,
+           "the file is big endian; load it in MATLAB or Octave on a machine of today and "
+           "save with -v7");
   if (end != std::string_view("\0\1IM", 4))
     refuse(path, "not a MAT file of version 5: bytes 125 to 128 are {:02x}; expected 00 01 49 4d",
            fmt::join(std::vector<unsigned char>(end.begin(), end.end()), " "));

@@ -47,8 +47,7 @@ std::vector<Part> mat_parts(const std::string& path, const std::string& variable
   for (Tensor& cell : load_mat_cells(path, variable, dtype))
     parts.push_back({fmt::format("{}: variable '{}': cell {}", path, variable, parts.size() + 1),
                      std::move(cell)});
-  if (parts.empty())
-    fail(ErrorKind::data, where, "{}: variable '{}' has no cells", path, variable);
+  if (parts.empty()) fail(ErrorKind::data, where, "{}: variable '{}' has no cells", path, variable);
   return parts;
 }
 
@@ -115,8 +114,8 @@ Sequences::Sequences(Tensor frames, std::vector<std::int64_t> starts)
     if (length(s) < 1) refuse(fmt::format("sequence {} has no frames", s));
   dispatch(tensor_.dtype(), [&]<class T>(T) {
     const std::span<const T> values = std::as_const(tensor_).values<T>();
-    const auto bad = std::find_if(values.begin(), values.end(),
-                                  [](T value) { return !std::isfinite(value); });
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
     if (bad != values.end())
       refuse(fmt::format("frame {} has a number that is not finite: {}",
                          (bad - values.begin()) / columns(), *bad));

@@ -25,7 +25,8 @@ PredictiveDensity::PredictiveDensity(std::vector<std::int64_t> starts)
     : starts_(std::move(starts)) {
   if (starts_.size() < 2 || starts_.front() != 0 ||
       !std::is_sorted(starts_.begin(), starts_.end(), std::less_equal<>{}))
-    fail(ErrorKind::usage, "density", "expected sequences that begin at 0 and have a frame or more");
+    fail(ErrorKind::usage, "density",
+         "expected sequences that begin at 0 and have a frame or more");
   sums_.resize(2 * static_cast<std::size_t>(frames()));
   clear();
 }
@@ -80,8 +81,8 @@ std::vector<double> PredictiveDensity::losses() const {
   if (draws == 0) fail(ErrorKind::usage, "density", "there are no draws");
   for (double each : counts())
     if (each != draws)
-      fail(ErrorKind::usage, "density", "a frame has {} draws and another one {}; expected the same",
-           draws, each);
+      fail(ErrorKind::usage, "density",
+           "a frame has {} draws and another one {}; expected the same", draws, each);
   std::vector<double> result(static_cast<std::size_t>(frames()));
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::log(draws) - sums_[i];
   return result;

@@ -1,7 +1,8 @@
 // How probable draws find what happened, frame by frame of sequences.
 //
-// A draw gives every frame x_t of a sequence a probability given the frames before, p_d(x_t | x_<t).
-// What a Bayesian predicts is the mean over draws, p = mean_d p_d, and of -log p are, in nats,
+// A draw gives every frame x_t of a sequence a probability given the frames before, p_d(x_t |
+// x_<t). What a Bayesian predicts is the mean over draws, p = mean_d p_d, and of -log p are, in
+// nats,
 //
 //   nll              the mean over all frames of all sequences
 //   nll_after_first  the same without the first frame of each sequence
@@ -30,8 +31,8 @@ struct SequenceScores {
 // Thread safety: a plain value; calls of add() for different frames may run at the same time.
 class PredictiveDensity {
  public:
-  // Sequence s has the frames starts[s] .. starts[s + 1] - 1. Throws a usage Error unless they begin
-  // at 0 and every sequence has a frame.
+  // Sequence s has the frames starts[s] .. starts[s + 1] - 1. Throws a usage Error unless they
+  // begin at 0 and every sequence has a frame.
   explicit PredictiveDensity(std::vector<std::int64_t> starts);
 
   std::int64_t frames() const { return starts_.back(); }

@@ -48,8 +48,8 @@ HeldOut load_more_rows(const Graph& graph, const DataSettings& settings,
 // The data inputs without rows, which are the same for all rows.
 std::map<std::string, Tensor> load_shared(const Graph& graph, const DataSettings& settings);
 
-// Throws an io Error that tells how to fetch a file which tools/fetch-data would put there, and which
-// is not.
+// Throws an io Error that tells how to fetch a file which tools/fetch-data would put there, and
+// which is not.
 void check_fetched(const std::string& path);
 
 // Gives every file its absolute path.

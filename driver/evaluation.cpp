@@ -137,7 +137,8 @@ ClassifierEvaluation::ClassifierEvaluation(const Energy& energy,
   labels_ = labels_of(rows.tensors.at(input), input);
 }
 
-void ClassifierEvaluation::look(const Tensor& positions, const std::vector<bool>& alive, bool count) {
+void ClassifierEvaluation::look(const Tensor& positions, const std::vector<bool>& alive,
+                                bool count) {
   now_.clear();
   predictor_.predict(positions, rows_, alive, now_);
   current_ = now_.scores(labels_);

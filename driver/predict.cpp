@@ -145,8 +145,7 @@ void run_predict_sequences(const RunRecord& run, const Arguments& arguments, Out
   }
   if (source.empty())
     fail(ErrorKind::usage, "predict", "the run has no test data; give some with --data");
-  const PredictiveDensity density =
-      predict_sequences(run, source, arguments.threads(), output);
+  const PredictiveDensity density = predict_sequences(run, source, arguments.threads(), output);
   const SequenceScores scores = density.scores();
   const std::string saved = arguments.text("out");
   if (!saved.empty())

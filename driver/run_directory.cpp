@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 constexpr const char* lock_name = "run.lock";
 // In the order in which they are removed. config.pbtxt goes last: as long as it is there, so is the
 // run.
-constexpr std::array run_files{"draws.nc",    "metrics.jsonl", "events.jsonl",  "report.html",
-                               "scores.json", "energy.pb",     sized_energy_name, "sampler.pbtxt",
-                               "config.pbtxt"};
+constexpr std::array run_files{"draws.nc",        "metrics.jsonl", "events.jsonl",
+                               "report.html",     "scores.json",   "energy.pb",
+                               sized_energy_name, "sampler.pbtxt", "config.pbtxt"};
 
 [[noreturn]] void cannot_write(const fs::path& path, std::string_view why) {
   fail(ErrorKind::io, "run", "{}: cannot be written: {}", path.string(), why);

@@ -8,8 +8,8 @@
 // with no sd and no error for a single run. A place is a step, a pass over the data, or the end;
 // the value there is the last that was measured until then. Another place is the best: where, in
 // each run for itself, the same quantity of the validation data was lowest. A run that has not come
-// so far, and at the end one that is not done, has none. Whatever makes runs less than comparable is said in a
-// note. Thread safety: free functions; values.
+// so far, and at the end one that is not done, has none. Whatever makes runs less than comparable
+// is said in a note. Thread safety: free functions; values.
 #pragma once
 
 #include <cstdint>

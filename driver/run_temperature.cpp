@@ -36,9 +36,7 @@ std::vector<double> chain_means(const DrawnStatistic& statistic, std::size_t cha
 bool is_optimiser(std::string_view sampler) {
   return sampler == "santa" || sampler == "adam" || sampler == "sgdm";
 }
-bool is_optimiser(const RunRecord& run) {
-  return is_optimiser(run.experiment.sampler());
-}
+bool is_optimiser(const RunRecord& run) { return is_optimiser(run.experiment.sampler()); }
 
 std::optional<double> expected_temperature(const RunRecord& run) {
   if (is_optimiser(run)) return std::nullopt;

@@ -109,17 +109,17 @@ ChosenSampler choose_builtin(const SamplerRequest& request, const Target& target
     settings.friction = *settings.friction_times_step_size / time_step(request.name, step_size);
   if (!settings.refine_from && request.run_steps > 0) settings.refine_from = request.run_steps / 2;
   check_step_size(request.name, settings, step_size.largest());
-  ChosenSampler sampler{
-      steps_for(target,
-                [&](const SizedEnergy& each) {
-                  return builtin_step(request.name, each.energy, settings, each.gradient);
-                }),
-      step_size,
-      {},
-      {},
-      {},
-      {},
-      {}};
+  ChosenSampler sampler{steps_for(target,
+                                  [&](const SizedEnergy& each) {
+                                    return builtin_step(request.name, each.energy, settings,
+                                                        each.gradient);
+                                  }),
+                        step_size,
+                        {},
+                        {},
+                        {},
+                        {},
+                        {}};
   if (request.name == "sghmc" || request.name == "sgnht")
     sampler.temperature = settings.temperature;
   return sampler;

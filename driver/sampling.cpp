@@ -91,13 +91,13 @@ struct SamplingRun::Impl {
     needs_path = target.gaussian || options.thin % group != 0 || options.burn_in % group != 0;
     const std::vector<std::string> kept = choose_statistics(steps.front());
     chains = std::make_unique<Chains>(steps, ChainsOptions{.chains = options.chains,
-                                                          .steps_per_run = group,
-                                                          .seed = options.seed,
-                                                          .threads = options.threads,
-                                                          .keep_path = needs_path,
-                                                          .statistics = kept,
-                                                          .drop_diverged = options.drop_diverged,
-                                                          .memory_budget = options.memory_budget});
+                                                           .steps_per_run = group,
+                                                           .seed = options.seed,
+                                                           .threads = options.threads,
+                                                           .keep_path = needs_path,
+                                                           .statistics = kept,
+                                                           .drop_diverged = options.drop_diverged,
+                                                           .memory_budget = options.memory_budget});
     data.bind(*chains);
     chains->start("position", options.position);
     if (has_momentum && options.momentum) chains->start("momentum", *options.momentum);
@@ -237,8 +237,7 @@ struct SamplingRun::Impl {
   }
 };
 
-SamplingRun::SamplingRun(const Target& target, std::span<const Step> steps,
-                         SamplingOptions options)
+SamplingRun::SamplingRun(const Target& target, std::span<const Step> steps, SamplingOptions options)
     : impl_(std::make_unique<Impl>(target, steps, std::move(options))) {}
 SamplingRun::~SamplingRun() = default;
 

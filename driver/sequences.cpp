@@ -140,8 +140,7 @@ std::string hash(const Sequences& sequences) {
   std::vector<double> starts(sequences.starts().begin(), sequences.starts().end());
   return tensors_hash(std::map<std::string, Tensor>{
       {"frames", sequences.tensor()},
-      {"starts",
-       Tensor::from({DType::f64, {static_cast<std::int64_t>(starts.size())}}, starts)}});
+      {"starts", Tensor::from({DType::f64, {static_cast<std::int64_t>(starts.size())}}, starts)}});
 }
 
 SequencePredictor::SequencePredictor(const SequenceTask& task, const Sequences& sequences,
@@ -167,9 +166,9 @@ SequencePredictor::SequencePredictor(const SequenceTask& task, const Sequences& 
   const Shape row = sequences.tensor().shape().without_front();
   for (std::size_t i = 0; i < plans.size(); ++i) {
     memory_bytes_ += plans[i]->memory_bytes(threads) - plans[i]->arena_bytes;
-    programs_.push_back({std::make_unique<Executor>(
-                             plans[i], ExecutorOptions{.threads = threads, .arena = arena}),
-                         Tensor({sequences.tensor().dtype(), row.with_front(lengths_[i])})});
+    programs_.push_back(
+        {std::make_unique<Executor>(plans[i], ExecutorOptions{.threads = threads, .arena = arena}),
+         Tensor({sequences.tensor().dtype(), row.with_front(lengths_[i])})});
     programs_.back().executor->bind(length_input, length_);
   }
 }
@@ -198,9 +197,9 @@ void SequencePredictor::predict(const Tensor& positions, const std::vector<bool>
       dispatch(losses.dtype(), [&](auto zero) {
         using T = decltype(zero);
         if constexpr (std::is_floating_point_v<T>)
-          into.add(std::span<const T>(losses.data<T>() + chain * size,
-                                      static_cast<std::size_t>(length)),
-                   first);
+          into.add(
+              std::span<const T>(losses.data<T>() + chain * size, static_cast<std::size_t>(length)),
+              first);
       });
     }
   }
@@ -213,8 +212,7 @@ SequenceEvaluation::SequenceEvaluation(const SequenceTask& task, const Sequences
       now_(sequences.starts()),
       average_(sequences.starts()) {}
 
-void SequenceEvaluation::look(const Tensor& positions, const std::vector<bool>& alive,
-                              bool count) {
+void SequenceEvaluation::look(const Tensor& positions, const std::vector<bool>& alive, bool count) {
   now_.clear();
   predictor_.predict(positions, alive, now_);
   if (count) average_.add(now_);

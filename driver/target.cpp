@@ -190,8 +190,8 @@ bool Target::is_evaluated() const {
   return test || validation || (sequences && (sequences->test || sequences->validation));
 }
 
-std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target,
-                                                          std::int64_t chains, int threads) {
+std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target, std::int64_t chains,
+                                                          int threads) {
   std::vector<std::unique_ptr<Evaluation>> all;
   const auto add = [&](const std::optional<HeldOut>& rows,
                        const std::optional<Sequences>& sequences, const char* prefix) {
@@ -214,8 +214,7 @@ Target load_target(const TargetSettings& target, const DataSettings& data,
     fail(ErrorKind::usage, "sample", "the gradient noise is {}; expected 0 or more",
          target.gradient_noise);
   if (!target.gaussian)
-    return data.sequences ? load_sequence_target(target, data)
-                          : load_graph_target(target, data);
+    return data.sequences ? load_sequence_target(target, data) : load_graph_target(target, data);
   if (!data.files.empty() || data.batch || data.sequences)
     fail(ErrorKind::usage, "sample", "the target is a Gaussian, which has no data");
   return make_gaussian_target(*target.gaussian, target.gradient_noise, memory_budget);

@@ -40,8 +40,8 @@ struct Target {
 };
 
 // Judges of the target's test and validation data. `target` must outlive them.
-std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target,
-                                                          std::int64_t chains, int threads);
+std::vector<std::unique_ptr<Evaluation>> make_evaluations(const Target& target, std::int64_t chains,
+                                                          int threads);
 
 // Targets without counts: a Gaussian with a count stands for several, with seeds of their own.
 std::vector<TargetSettings> one_by_one(const std::vector<TargetSettings>& targets);

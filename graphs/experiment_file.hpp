@@ -79,7 +79,7 @@ struct DataSettings {
   std::vector<std::string> test;  // as `files`
   std::vector<ScalingSettings> scaling;
   std::optional<LabelSettings> labels;
-  std::optional<std::int64_t> validation;  // the last rows, set aside
+  std::optional<std::int64_t> validation;     // the last rows, set aside
   std::optional<SequenceSettings> sequences;  // instead of `files`
 };
 

@@ -13,9 +13,13 @@ std::vector<std::pair<const char*, Shape>> parameter_shapes(const Gru& model) {
     fail(ErrorKind::usage, "gru", "there are {} keys and {} hidden units; expected at least 1",
          model.keys, model.hidden);
   const std::int64_t gates = 3 * model.hidden;
-  return {{"w_x", {model.keys, gates}},  {"w_h", {model.hidden, gates}}, {"b_x", {gates}},
-          {"b_h", {gates}},              {"w_o", {model.hidden, model.keys}},
-          {"b_o", {model.keys}},         {"h_0", {model.hidden}}};
+  return {{"w_x", {model.keys, gates}},
+          {"w_h", {model.hidden, gates}},
+          {"b_x", {gates}},
+          {"b_h", {gates}},
+          {"w_o", {model.hidden, model.keys}},
+          {"b_o", {model.keys}},
+          {"h_0", {model.hidden}}};
 }
 
 void check(const Gru& model, std::span<const Value> parameters, Value x, Value length) {
@@ -52,8 +56,8 @@ Value Gru::losses(std::span<const Value> parameters, Value x, Value length) cons
   check(*this, parameters, x, length);
   const std::int64_t frames = x.shape()[0];
   const Value past = pad(slice(x, 0, 0, frames - 1), 0, 1, 0);
-  const Value h = gru(past, length, parameters[0], parameters[1], parameters[2], parameters[3],
-                      parameters[6]);
+  const Value h =
+      gru(past, length, parameters[0], parameters[1], parameters[2], parameters[3], parameters[6]);
   const Value logits = matmul(h, parameters[4]) + parameters[5];
   const Value each = sum(bernoulli_cross_entropy(logits, x), {1});
   const Value time = iota(*x.graph, {DType::i32, {frames}}, 0);

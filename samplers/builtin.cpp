@@ -135,11 +135,11 @@ Step builtin_step(std::string_view sampler, const Energy& energy, const BuiltinS
                                settings.data_size, settings.temperature, settings.noise_estimate,
                                gradient, settings.moments == Moments::likelihood});
   if (sampler == "santa")
-    return santa_step(
-        energy, {settings.friction.value_or(SantaOptions{}.friction), settings.decay,
-                 settings.epsilon.value_or(SantaOptions{}.epsilon), settings.data_size,
-                 settings.beta_scale, settings.beta_power, settings.refine_from, gradient,
-                 settings.moments == Moments::likelihood});
+    return santa_step(energy,
+                      {settings.friction.value_or(SantaOptions{}.friction), settings.decay,
+                       settings.epsilon.value_or(SantaOptions{}.epsilon), settings.data_size,
+                       settings.beta_scale, settings.beta_power, settings.refine_from, gradient,
+                       settings.moments == Moments::likelihood});
   if (sampler == "hmc") {
     if (gradient.minibatch.rows > 0 || gradient.injected_noise > 0)
       fail(ErrorKind::usage, "sampler",

@@ -21,7 +21,7 @@ enum class Moments { energy, likelihood };
 // See builtin_settings() for what each of them means.
 struct BuiltinSettings {
   double temperature = 1;
-  std::optional<double> friction = {};  // the sampler's own
+  std::optional<double> friction = {};                  // the sampler's own
   std::optional<double> friction_times_step_size = {};  // whoever knows eta makes it the friction
   double noise_estimate = 0;
   Integrator integrator = Integrator::semi_implicit;

@@ -55,7 +55,7 @@ struct Chains::Impl {
     Graph graph;
     std::shared_ptr<const Plan> plan;
     std::unique_ptr<Executor> executor;
-    Feeds feeds;     // all inputs but the state
+    Feeds feeds;  // all inputs but the state
     bool has_batches = false;
     Tensor batches;
     std::map<std::string, NodeId> first_statistics;  // as a run begins

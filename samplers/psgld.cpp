@@ -28,8 +28,8 @@ Step psgld_step(const Energy& energy, const PsgldOptions& options) {
   check(noise);
 
   StepBuilder step(energy, options.gradient);
-  const Value v = second_moment(
-      step, "psgld", {options.decay, options.data_size, options.likelihood_only});
+  const Value v =
+      second_moment(step, "psgld", {options.decay, options.data_size, options.likelihood_only});
   const Value g = step.gradient();
   const Value scale = 1 / (options.epsilon + sqrt(v));
   step.update("position",

@@ -45,8 +45,8 @@ Step santa_step(const Energy& energy, const SantaOptions& options) {
   const Value p = step.state("momentum", step.vector(), {Start::Kind::normal, 0, 1});
   const Value xi =
       step.state("thermostat", step.vector(), {Start::Kind::constant, options.friction, 0});
-  const Value v = second_moment(
-      step, "santa", {options.decay, options.data_size, options.likelihood_only});
+  const Value v =
+      second_moment(step, "santa", {options.decay, options.data_size, options.likelihood_only});
   const Value count = step.state("count", step.scalar());
   const Value f = step.gradient(), h = sqrt(step.step_size());
 

@@ -63,7 +63,7 @@ std::string quantity_name(std::string_view quantity) {
 std::string quantity_axis(std::string_view quantity) {
   if (quantity == "kl") return "KL divergence (nats)";
   if (const Score score = score_of(quantity); !score.of.empty())
-    return score.of == "error" ? "share that is wrong"
+    return score.of == "error"     ? "share that is wrong"
            : score.of == "nll_sum" ? "nats, all data together"
                                    : "nats for each datum";
   if (quantity == "energy") return "energy U (nats)";

@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(every_type_of_stored_numbers_is_read) {
 BOOST_AUTO_TEST_CASE(up_to_four_bytes_may_stand_in_their_tag) {
   const std::string flags = mat_element(6, mat_bytes<std::uint32_t>({9, 0}));
   const std::string dims = mat_element(5, mat_bytes<std::int32_t>({3, 1}));
-  const std::string bytes = mat_file({mat_element(
-      14, flags + dims + mat_small_element(1, "v") + mat_small_element(2, "\1\2\3"))});
+  const std::string bytes = mat_file(
+      {mat_element(14, flags + dims + mat_small_element(1, "v") + mat_small_element(2, "\1\2\3"))});
   check_values<float>(load(bytes)[0], {3, 1}, {1, 2, 3});
   BOOST_TEST(error_of_variable(mat_element(14, flags + dims + mat_small_element(1, "v") +
                                                    mat_bytes<std::uint32_t>({2 | 5 << 16, 0}))) ==
@@ -86,14 +86,13 @@ BOOST_AUTO_TEST_CASE(up_to_four_bytes_may_stand_in_their_tag) {
 }
 
 BOOST_AUTO_TEST_CASE(the_variable_is_found_by_its_name) {
-  const std::string bytes =
-      mat_file({mat_compressed(two_cells("train")), two_cells("valid"),
-                mat_array(2, {1, 1}, "settings", "whatever it has."),
-                // An object has no dimensions, and its notes have no name.
-                mat_element(14, mat_element(6, mat_bytes<std::uint32_t>({17, 0})) +
-                                    mat_element(1, "table") + mat_element(1, "MCOS")),
-                mat_numbers<std::uint8_t>({1, 1}, {1}, ""),
-                mat_numbers<std::uint8_t>({1, 1}, {9}, "v")});
+  const std::string bytes = mat_file(
+      {mat_compressed(two_cells("train")), two_cells("valid"),
+       mat_array(2, {1, 1}, "settings", "whatever it has."),
+       // An object has no dimensions, and its notes have no name.
+       mat_element(14, mat_element(6, mat_bytes<std::uint32_t>({17, 0})) + mat_element(1, "table") +
+                           mat_element(1, "MCOS")),
+       mat_numbers<std::uint8_t>({1, 1}, {1}, ""), mat_numbers<std::uint8_t>({1, 1}, {9}, "v")});
   BOOST_TEST(mat_variables(write("m.mat", bytes)) ==
                  (std::vector<std::string>{"train", "valid", "settings", "table", "v"}),
              boost::test_tools::per_element());
@@ -235,9 +234,9 @@ BOOST_AUTO_TEST_CASE(the_number_of_cells_must_be_the_declared_one) {
   BOOST_TEST(load(mat_file({mat_array(1, {2, 2}, "v", cell + cell + cell + cell)})).size() == 4u);
   BOOST_TEST(error_of_variable(mat_array(1, {1, 3}, "v", cell + cell)) ==
              "[mat] m.mat: variable 'v': cell 3: the array ends before the cell (4)");
-  BOOST_TEST(error_of_variable(mat_array(1, {1, 1}, "v", cell + cell)) ==
-             fmt::format("[mat] m.mat: variable 'v': {} bytes follow the last cell, 1 (4)",
-                         cell.size()));
+  BOOST_TEST(
+      error_of_variable(mat_array(1, {1, 1}, "v", cell + cell)) ==
+      fmt::format("[mat] m.mat: variable 'v': {} bytes follow the last cell, 1 (4)", cell.size()));
   BOOST_TEST(error_of_variable(mat_array(1, {1, 1}, "v", mat_element(9, "12345678"))) ==
              "[mat] m.mat: variable 'v': cell 1: it is of type 9; expected an array, type 14 (4)");
   constexpr std::int32_t most = 2147483647;

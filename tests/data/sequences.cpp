@@ -84,9 +84,8 @@ BOOST_AUTO_TEST_CASE(what_would_break_the_invariants_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(the_cells_of_a_mat_variable_are_sequences) {
-  write("m.mat",
-        mat_file({mat_cells("songs", {mat_numbers<std::uint8_t>({2, 2}, {1, 3, 2, 4}),
-                                      mat_numbers<std::uint8_t>({1, 2}, {5, 6})})}));
+  write("m.mat", mat_file({mat_cells("songs", {mat_numbers<std::uint8_t>({2, 2}, {1, 3, 2, 4}),
+                                               mat_numbers<std::uint8_t>({1, 2}, {5, 6})})}));
   for (DType dtype : {DType::f32, DType::f64}) {
     const Sequences sequences = load_sequences(scratch / "m.mat:songs", dtype, 2);
     check_starts(sequences, {0, 2, 3});
@@ -132,8 +131,9 @@ BOOST_AUTO_TEST_CASE(a_source_that_cannot_be_read_is_refused) {
 BOOST_AUTO_TEST_CASE(a_mat_file_without_its_variable_lists_those_that_there_are) {
   const std::string cells = mat_numbers<std::uint8_t>({1, 1}, {1});
   write("m.mat", mat_file({mat_cells("train", {cells}), mat_cells("test", {cells})}));
-  const std::string which = "[sequences] m.mat: which variable? the file has: train, test; write "
-                            "m.mat:train (2)";
+  const std::string which =
+      "[sequences] m.mat: which variable? the file has: train, test; write "
+      "m.mat:train (2)";
   BOOST_TEST(error_of_source("m.mat") == which);
   BOOST_TEST(error_of_source("m.mat:") == which);
   BOOST_TEST(error_of_source("m.mat:tarin") ==

@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(probabilities_that_no_double_holds_are_averaged) {
 
 BOOST_AUTO_TEST_CASE(a_draw_that_is_not_a_number_is_not_hidden) {
   PredictiveDensity density({0, 2});
-  for (const auto& draw : {std::vector{1.0, 1.0}, std::vector{std::nan(""), 1.0},
-                           std::vector{1.0, 1.0}})
+  for (const auto& draw :
+       {std::vector{1.0, 1.0}, std::vector{std::nan(""), 1.0}, std::vector{1.0, 1.0}})
     density.add(std::span<const double>(draw), 0);
   BOOST_TEST(std::isnan(density.scores().nll));
 }
@@ -89,17 +89,16 @@ BOOST_AUTO_TEST_CASE(what_is_saved_goes_on_bit_for_bit) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   PredictiveDensity density(starts);
-  const std::string order =
-      "[density] expected sequences that begin at 0 and have a frame or more";
+  const std::string order = "[density] expected sequences that begin at 0 and have a frame or more";
   BOOST_TEST(error_text([] { PredictiveDensity({0, 2, 2}); }) == order);
   BOOST_TEST(error_text([] { PredictiveDensity({1, 2}); }) == order);
   BOOST_TEST(error_text([] { PredictiveDensity({0}); }) == order);
   BOOST_TEST(error_text([&] { density.add(std::span<const double>(first), 1); }) ==
              "[density] frames 1 to 7 are given; there are 6");
-  BOOST_TEST(error_text([&] { density.scores(); }) ==
-             "[density] there are no draws");
-  BOOST_TEST(error_text([&] { density.add(PredictiveDensity({0, 6})); }) ==
-             "[density] the other one is of other sequences");
+  BOOST_TEST(error_text([&] { density.scores(); }) == "[density] there are no draws");
+  BOOST_TEST(error_text([&] {
+               density.add(PredictiveDensity({0, 6}));
+             }) == "[density] the other one is of other sequences");
   BOOST_TEST(error_text([&] { density.load(std::vector<double>(3)); }) ==
              "[density] there are 3 numbers, expected 12");
   BOOST_TEST(error_text([&] { density.load(std::vector<double>(12, 0.5)); }) ==

@@ -418,8 +418,8 @@ BOOST_AUTO_TEST_CASE(executors_of_different_plans_share_one_memory_in_turns) {
       for (Executor* each : {&second, &second_alone}) bind_all(*each, narrow);
       for (Executor* each : {&first, &first_alone, &second, &second_alone}) each->run();
       // Both are looked at behind the last run: outputs are not in the memory that is shared.
-      for (const auto& [shared, alone] : {std::pair{&first, &first_alone},
-                                          {&second, &second_alone}})
+      for (const auto& [shared, alone] :
+           {std::pair{&first, &first_alone}, {&second, &second_alone}})
         for (const Plan::Port& port : shared->plan().outputs)
           BOOST_TEST(shared->output(port.name).same_bits(alone->output(port.name)),
                      port.name << " differs in turn " << turn << " on " << threads << " threads");

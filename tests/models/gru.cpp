@@ -109,12 +109,11 @@ BOOST_AUTO_TEST_CASE(the_terms_of_the_energy_are_the_outputs_of_its_graph) {
   Graph graph = model.energy_graph(DType::f64, frames);
   std::vector<Value> weights;
   for (const std::string& name : names) weights.push_back(graph.value(*graph.find(name)));
-  const EnergyTerms terms = model.energy(weights, graph.value(*graph.find("x")),
-                                         graph.value(*graph.find("length")));
-  const std::vector<Tensor> values =
-      evaluate(graph, feeds_of(graph, model, 4),
-               {graph.outputs()[0].node, graph.outputs()[1].node, terms.prior.id,
-                terms.likelihood.id});
+  const EnergyTerms terms =
+      model.energy(weights, graph.value(*graph.find("x")), graph.value(*graph.find("length")));
+  const std::vector<Tensor> values = evaluate(
+      graph, feeds_of(graph, model, 4),
+      {graph.outputs()[0].node, graph.outputs()[1].node, terms.prior.id, terms.likelihood.id});
   BOOST_TEST(values[2].same_bits(values[0]));
   BOOST_TEST(values[3].same_bits(values[1]));
 }
@@ -127,9 +126,10 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_that_of_differences) {
   for (std::int64_t length : {std::int64_t{1}, std::int64_t{4}, frames})
     // One at a time, so that none hides behind a larger one.
     for (const std::string& name : names)
-      BOOST_TEST(check_gradient(graph, feeds_of(graph, model, length), u.id, {*graph.find(name)})
-                         .worst < 1e-7,
-                 name << " of " << length << " frames");
+      BOOST_TEST(
+          check_gradient(graph, feeds_of(graph, model, length), u.id, {*graph.find(name)}).worst <
+              1e-7,
+          name << " of " << length << " frames");
 }
 
 BOOST_AUTO_TEST_CASE(parameters_come_in_the_order_of_the_op) {
@@ -138,8 +138,7 @@ BOOST_AUTO_TEST_CASE(parameters_come_in_the_order_of_the_op) {
   std::string found;
   for (Value parameter : model.parameters(graph, DType::f32))
     found += fmt::format("{}{} ", graph.name(parameter.id), to_string(parameter.shape()));
-  BOOST_TEST(found ==
-             "w_x[88,600] w_h[200,600] b_x[600] b_h[600] w_o[200,88] b_o[88] h_0[200] ");
+  BOOST_TEST(found == "w_x[88,600] w_h[200,600] b_x[600] b_h[600] w_o[200,88] b_o[88] h_0[200] ");
   BOOST_TEST(model.parameter_count() == 191888);
 }
 
@@ -151,12 +150,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   const Value length = input(graph, "length", {DType::i32, {}});
   BOOST_TEST(error_text([&] { Gru{.keys = 0}.parameter_count(); }) ==
              "[gru] there are 0 keys and 200 hidden units; expected at least 1");
-  BOOST_TEST(error_text([&] {
-               Gru{.keys = 3, .hidden = -1}.parameters(graph, DType::f64);
-             }) == "[gru] there are 3 keys and -1 hidden units; expected at least 1");
-  BOOST_TEST(error_text([&] {
-               Gru{.hidden = 0}.energy_graph(DType::f64, frames);
-             }) == "[gru] there are 88 keys and 0 hidden units; expected at least 1");
+  BOOST_TEST(error_text([&] { Gru{.keys = 3, .hidden = -1}.parameters(graph, DType::f64); }) ==
+             "[gru] there are 3 keys and -1 hidden units; expected at least 1");
+  BOOST_TEST(error_text([&] { Gru{.hidden = 0}.energy_graph(DType::f64, frames); }) ==
+             "[gru] there are 88 keys and 0 hidden units; expected at least 1");
   BOOST_TEST(error_text([&] {
                model.losses({weights.data(), 6}, x, length);
              }) == "[gru] there are 6 parameters; expected 7");

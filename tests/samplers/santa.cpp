@@ -44,8 +44,8 @@ Chains continued(const Step& step, const Chains& from, std::uint64_t seed) {
 double largest_distance(const Tensor& positions, std::span<const double> wanted) {
   double worst = 0;
   for (std::int64_t i = 0; i < positions.elements(); ++i)
-    worst = std::max(worst, std::abs(positions.at(i) - wanted[static_cast<std::size_t>(i) %
-                                                              wanted.size()]));
+    worst = std::max(
+        worst, std::abs(positions.at(i) - wanted[static_cast<std::size_t>(i) % wanted.size()]));
   return worst;
 }
 
@@ -166,9 +166,8 @@ BOOST_AUTO_TEST_CASE(it_finds_the_mode_of_a_logistic_regression_with_minibatches
   }
 
   const GradientSource gradient{.minibatch = {rows, batch, {"x", "y"}}};
-  Chains chains(
-      santa_step(energy, {.data_size = rows, .refine_from = 3000, .gradient = gradient}),
-      {.chains = 8, .seed = 3});
+  Chains chains(santa_step(energy, {.data_size = rows, .refine_from = 3000, .gradient = gradient}),
+                {.chains = 8, .seed = 3});
   chains.bind("x", x);
   chains.bind("y", y);
   chains.start("position", {Start::Kind::normal, 0, 1});

@@ -28,8 +28,7 @@ SizedEnergy energy_for(std::int64_t size, bool by_frame = false) {
   const Value time = iota(graph, {DType::i32, {size}}, 0);
   const Value losses = 0.5 * square(y - x);
   graph.add_output("prior", (0.5 * sum(square(x))).id);
-  graph.add_output("likelihood",
-                   sum(select(less(time, length), losses, fill_like(losses, 0))).id);
+  graph.add_output("likelihood", sum(select(less(time, length), losses, fill_like(losses, 0))).id);
   return {Energy(std::move(graph), 2),
           {0,
            {.rows = static_cast<std::int64_t>(frames.size()),
@@ -83,9 +82,9 @@ BOOST_AUTO_TEST_CASE(a_sequence_is_scaled_to_all_frames_by_its_own_length) {
     for (std::int64_t s = 0; s < count; ++s) {
       chains.advance(still, tell_sequence);
       const auto at = static_cast<std::size_t>(s);
-      BOOST_TEST(chains.statistic("energy").at(0) ==
-                     plain_energy(s, 7.0 / (starts[at + 1] - starts[at])),
-                 tolerance(1e-13));
+      BOOST_TEST(
+          chains.statistic("energy").at(0) == plain_energy(s, 7.0 / (starts[at + 1] - starts[at])),
+          tolerance(1e-13));
     }
   }
 }
@@ -138,12 +137,11 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   const std::vector<Step> both{sgld_for(small), sgld_for(large)};
   BOOST_TEST(error_text([&] { Chains(both, {.steps_per_run = 2}); }) ==
              "[chains] steps that take turns are made one by one, not 2 in a run");
-  BOOST_TEST(error_text([&] {
-               Chains(std::span<const Step>{}, {});
-             }) == "[chains] there is no step to make");
+  BOOST_TEST(error_text([&] { Chains(std::span<const Step>{}, {}); }) ==
+             "[chains] there is no step to make");
   const std::vector<Step> other{
-      both[0], recipe_step(large.energy, complete_recipe(sghmc_dynamics(1)),
-                           {.gradient = large.gradient})};
+      both[0],
+      recipe_step(large.energy, complete_recipe(sghmc_dynamics(1)), {.gradient = large.gradient})};
   BOOST_TEST(error_text([&] { Chains(other, {}); }) ==
              "[chains] steps that take turns must have the same state");
   Chains chains(both, {});
