@@ -71,7 +71,7 @@ double seconds_at(const std::vector<std::pair<double, double>>& clock, double st
 // By the clock one asks how soon the draws are good, which temperatures do not tell, and energies
 // only where nothing better does.
 bool is_worth_time(const std::string& quantity, const std::vector<std::string>& all) {
-  if (quantity.ends_with("temperature")) return false;
+  if (quantity.ends_with("temperature") || counts_otherwise(quantity)) return false;
   return quantity != "energy" || std::none_of(all.begin(), all.end(), [](const auto& other) {
            return other == "kl" || is_score(other);
          });
@@ -242,18 +242,23 @@ std::string figures(const Runs& group) {
     for (const std::string& quantity : run->quantities())
       if (std::find(quantities.begin(), quantities.end(), quantity) == quantities.end())
         quantities.push_back(quantity);
-  std::string markup;
+  std::string markup, aside;
   for (const std::string& quantity : quantities) {
     Runs runs;
     for (const RunView* run : group)
       if (has(*run, quantity)) runs.push_back(run);
     const std::string name = capitalised(quantity_name(quantity));
-    markup += figure(name, draw(chart_of(quantity, runs, Over::steps)), caption_of(quantity));
+    (counts_otherwise(quantity) ? aside : markup) +=
+        figure(name, draw(chart_of(quantity, runs, Over::steps)), caption_of(quantity));
     if (is_worth_time(quantity, quantities) && differ_in_speed(runs))
       markup += figure(name + " over time", draw(chart_of(quantity, runs, Over::time)),
                        "By the clock, on the machine of each run.");
   }
-  return markup.empty() ? "" : division("pair", markup);
+  if (markup.empty()) return "";
+  return division("pair", markup) + (aside.empty()
+                                         ? ""
+                                         : details("The same by other ways of counting frames",
+                                                   division("pair", aside), false));
 }
 
 }  // namespace

@@ -43,6 +43,11 @@ std::string score_name(const Score& score) {
 
 bool is_score(std::string_view quantity) { return !score_of(quantity).of.empty(); }
 
+bool counts_otherwise(std::string_view quantity) {
+  const Score score = score_of(quantity);
+  return score.of == "nll_after_first" || score.of == "nll_by_sequence";
+}
+
 std::string quantity_name(std::string_view quantity) {
   if (is_score(quantity)) return score_name(score_of(quantity));
   static const std::map<std::string_view, std::string_view> names{

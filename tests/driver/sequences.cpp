@@ -149,6 +149,25 @@ BOOST_AUTO_TEST_CASE(any_number_of_threads_and_a_kill_on_the_way_give_the_same_b
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_report_draws_the_first_rule_and_folds_the_others_away) {
+  must("sample melodies.pbtxt --quiet --out run");
+  must("report run -o page.html");
+  const std::string page = directory.read("page.html");
+  const std::size_t folded =
+      page.find("<details>\n<summary>The same by other ways of counting frames");
+  BOOST_REQUIRE(folded != std::string::npos);
+  const std::size_t end = page.find("</details>", folded);
+  for (const char* first : {">Test negative log likelihood<",
+                            ">Validation negative log likelihood, posterior average<"})
+    BOOST_TEST(page.find(first) < folded, first);
+  for (const char* other :
+       {">Test negative log likelihood without first frames<",
+        ">Validation negative log likelihood by sequence, posterior average<"}) {
+    const std::size_t at = page.find(other);
+    BOOST_TEST((folded < at && at < end), other);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(stored_draws_predict_what_the_run_has_averaged) {
   must("sample melodies.pbtxt --quiet --out run");
   const Outcome made = call("predict run --json --out p.npy --quiet");
