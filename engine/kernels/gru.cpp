@@ -1,6 +1,7 @@
 #include "engine/kernels/gru.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/kernels/coordinate_net_vector.hpp"
 #include "engine/kernels/transpose.hpp"
@@ -125,17 +126,19 @@ struct Frame {
 };
 
 template <class T>
-void gates(const Frame<T>& f, std::int64_t units, Range part, const T* __restrict a,
-           const T* __restrict b, const T* __restrict c, std::int64_t stride) {
+void gates(const Frame<T>& f, std::int64_t units, Range part, const T* __restrict x,
+           const T* __restrict b_x, const T* __restrict b_h, const T* __restrict c,
+           std::int64_t stride) {
   const T* __restrict before = f.h;
   T* __restrict after = f.h + units;
   T* __restrict r = f.r, * __restrict z = f.z, * __restrict n = f.n, * __restrict q = f.q;
 #pragma GCC ivdep
   for (std::int64_t i = part.begin; i < part.end; ++i) {
-    const T ri = vmath::sigmoid(a[i] + (c[i] + b[i]));
-    const T zi = vmath::sigmoid(a[units + i] + (c[stride + i] + b[units + i]));
-    const T qi = c[2 * stride + i] + b[2 * units + i];
-    const T ni = vmath::tanh(std::fma(ri, qi, a[2 * units + i]));
+    const auto a = [&](std::int64_t gate) { return x[gate * units + i] + b_x[gate * units + i]; };
+    const T ri = vmath::sigmoid(a(0) + (c[i] + b_h[i]));
+    const T zi = vmath::sigmoid(a(1) + (c[stride + i] + b_h[units + i]));
+    const T qi = c[2 * stride + i] + b_h[2 * units + i];
+    const T ni = vmath::tanh(std::fma(ri, qi, a(2)));
     r[i] = ri;
     z[i] = zi;
     n[i] = ni;
@@ -146,11 +149,13 @@ void gates(const Frame<T>& f, std::int64_t units, Range part, const T* __restric
 
 // The adjoints of the gates of one frame. `d` comes in as the adjoint that later frames give to the
 // state behind this one, and goes out as what is passed on past the gates. dh and, unless it is
-// states_only, df are what comes from outside.
+// states_only, df are what comes from outside. `sums` are those of the frames so far, r, z, n and
+// q.
 template <class T, bool states_only>
 void gate_adjoints(const Frame<const T>& f, const T* dh, const Frame<const T>& df,
                    std::int64_t units, Range part, T* __restrict ga, T* __restrict gc,
-                   T* __restrict d) {
+                   T* __restrict d, const std::array<T*, 4>& sums) {
+  T* __restrict sum_r = sums[0], * __restrict sum_z = sums[1], * __restrict sum_n = sums[2], * __restrict sum_q = sums[3];
   const T one = 1;
 #pragma GCC ivdep
   for (std::int64_t i = part.begin; i < part.end; ++i) {
@@ -174,6 +179,10 @@ void gate_adjoints(const Frame<const T>& f, const T* dh, const Frame<const T>& d
     gc[i] = gr;
     gc[units + i] = gz;
     gc[2 * units + i] = gq;
+    sum_r[i] += gr;
+    sum_z[i] += gz;
+    sum_n[i] += gn;
+    sum_q[i] += gq;
     d[i] = whole * z;
   }
 }
@@ -227,8 +236,8 @@ std::int64_t forward_scratch(std::int64_t units) {
 }
 
 template <class T>
-void forward(const Sizes& s, const T* a, const T* w_h, const T* b_h, const T* h_0, T* trace,
-             T* scratch, Halves& shared) {
+void forward(const Sizes& s, const T* x, const T* w_h, const T* b_x, const T* b_h, const T* h_0,
+             T* trace, T* scratch, Halves& shared) {
   const Blocks<T> blocks(s.units);
   T *panels = scratch, *c = scratch + 3 * blocks.padded() * s.units;
   // After the first phase, one for each frame: a state needs all of the one before it.
@@ -236,7 +245,7 @@ void forward(const Sizes& s, const T* a, const T* w_h, const T* b_h, const T* h_
     if (phase > 0) {
       const Frame<T> frame(s, trace, phase - 1);
       state_product(blocks, blocks.of(half), panels, frame.h, c);
-      gates(frame, s.units, blocks.units_of(half), a + (phase - 1) * 3 * s.units, b_h, c,
+      gates(frame, s.units, blocks.units_of(half), x + (phase - 1) * 3 * s.units, b_x, b_h, c,
             blocks.padded());
       return;
     }
@@ -255,13 +264,15 @@ void backward(const Sizes& s, const T* w_h, const T* trace, const T* dtrace, boo
               T* adjoint, T* d, Halves& shared) {
   const Blocks<T> blocks(s.units);
   const std::int64_t width = 3 * s.units, side = s.frames * width;
+  T *dh_0 = adjoint + 2 * side, *db_x = dh_0 + s.units, *db_h = db_x + width;
+  const std::array<T*, 4> sums{db_x, db_x + s.units, db_x + 2 * s.units, db_h + 2 * s.units};
   // A phase ends with the gates of a frame: the product with w_h needs those of all units.
   const auto gates_of = [&](std::int64_t t, Range part) {
     T *ga = adjoint + t * width, *gc = ga + side;
     const T* dh = dtrace + (states_only ? t : t + 1) * s.units;
     const Frame<const T> frame(s, trace, t);
     const auto go = [&](auto kind, const Frame<const T>& df) {
-      gate_adjoints<T, kind>(frame, dh, df, s.units, part, ga, gc, d);
+      gate_adjoints<T, kind>(frame, dh, df, s.units, part, ga, gc, d, sums);
     };
     states_only ? go(std::true_type{}, frame) : go(std::false_type{}, Frame<const T>(s, dtrace, t));
   };
@@ -269,24 +280,28 @@ void backward(const Sizes& s, const T* w_h, const T* trace, const T* dtrace, boo
     const Range part = blocks.units_of(half);
     const std::int64_t t = s.length - phase;  // the frame whose gates are done
     if (phase == 0) {
-      std::fill(d + part.begin, d + part.end, T(0));
+      for (T* row : {d, sums[0], sums[1], sums[2], sums[3]})
+        std::fill(row + part.begin, row + part.end, T(0));
       const std::int64_t rest = (s.frames - s.length) * width;
       std::fill_n(adjoint + (half + 1) * side - rest, rest, T(0));
     } else {
       add_transposed_product(w_h, adjoint + side + t * width, s.units, part, d);
     }
     if (t > 0) return gates_of(t - 1, part);
-    for (std::int64_t i = part.begin; i < part.end; ++i)
-      adjoint[2 * side + i] = states_only ? d[i] : d[i] + dtrace[i];
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
+      dh_0[i] = states_only ? d[i] : d[i] + dtrace[i];
+      db_h[i] = db_x[i];
+      db_h[s.units + i] = db_x[s.units + i];
+    }
   });
 }
 
 template std::int64_t forward_scratch<float>(std::int64_t);
 template std::int64_t forward_scratch<double>(std::int64_t);
-template void forward(const Sizes&, const float*, const float*, const float*, const float*, float*,
-                      float*, Halves&);
+template void forward(const Sizes&, const float*, const float*, const float*, const float*,
+                      const float*, float*, float*, Halves&);
 template void forward(const Sizes&, const double*, const double*, const double*, const double*,
-                      double*, double*, Halves&);
+                      const double*, double*, double*, Halves&);
 template void backward(const Sizes&, const float*, const float*, const float*, bool, float*, float*,
                        Halves&);
 template void backward(const Sizes&, const double*, const double*, const double*, bool, double*,

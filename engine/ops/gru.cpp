@@ -10,9 +10,9 @@
 //
 // gru is a composition: the projection of all frames is one product, gru_trace runs the recurrence
 // and keeps what the way back needs (see kernels/gru.hpp for its rows), and the states are a slice
-// of that. gru_adjoint is the one recurrence backwards; all weights get their gradients from single
-// products over the whole sequence. Orders above the first go through gru_adjoint's composition,
-// in which every frame is nodes of its own.
+// of that. gru_adjoint is the one recurrence backwards, which also adds up the gradients of the
+// biases; weights get theirs from single products over the whole sequence. Orders above the first
+// go through gru_adjoint's composition, in which every frame is nodes of its own.
 //
 // Both ops take a leading axis of chains on any of their inputs; those without one are shared by
 // all chains and not copied.
@@ -57,8 +57,8 @@ struct Gru {
     return {site.in[0].dtype, Shape{frames, units}};
   }
   static Value compose(const Composition& c) {
-    const Value a = matmul(c.x(0), c.x(2)) + c.x(4);
-    const Value trace = call(gru_trace_op, {a, c.x(1), c.x(3), c.x(5), c.x(6)});
+    const Value a = matmul(c.x(0), c.x(2));
+    const Value trace = call(gru_trace_op, {a, c.x(1), c.x(3), c.x(4), c.x(5), c.x(6)});
     return slice(trace, 0, 1, 1 + c.x(0).shape()[0]);
   }
   static std::vector<Sample> samples() {
@@ -77,23 +77,25 @@ struct Gru {
   }
 };
 
-// (a [T, 3H], length, w_h, b_h, h_0) -> [5T + 1, H].
+// (x [T, 3H], the projected input; length, w_h, b_x, b_h, h_0) -> [5T + 1, H].
 struct GruTrace {
-  static constexpr std::array<std::string_view, 5> inputs{"a", "length", "w_h", "b_h", "h_0"};
-  static constexpr std::array<int, 5> ranks{2, 0, 2, 1, 1};
+  static constexpr std::array<std::string_view, 6> inputs{"x",   "length", "w_h",
+                                                          "b_x", "b_h",    "h_0"};
+  static constexpr std::array<int, 6> ranks{2, 0, 2, 1, 1, 1};
   static constexpr DTypeSet dtypes = floats;
   static Type infer(const Site& site) {
     check_dtypes(site, 0, 1);
     const Shape lead = chain_axis(site, ranks);
-    const Shape a = one_chain(site.in[0].shape, 2);
-    const std::int64_t units = one_chain(site.in[4].shape, 1)[0];
-    const Shape expected[] = {{a[0], 3 * units}, {}, {units, 3 * units}, {3 * units}, {units}};
+    const Shape x = one_chain(site.in[0].shape, 2);
+    const std::int64_t units = one_chain(site.in[5].shape, 1)[0];
+    const std::int64_t wide = 3 * units;
+    const Shape expected[] = {{x[0], wide}, {}, {units, wide}, {wide}, {wide}, {units}};
     for (std::size_t i = 0; i < ranks.size(); ++i)
       check_shape(site, i, one_chain(site.in[i].shape, ranks[i]), expected[i]);
-    return {site.in[0].dtype, with_lead(lead, Shape{5 * a[0] + 1, units})};
+    return {site.in[0].dtype, with_lead(lead, Shape{5 * x[0] + 1, units})};
   }
-  static recurrent::Sizes sizes(const Type& a) {
-    const Shape shape = one_chain(a.shape, 2);
+  static recurrent::Sizes sizes(const Type& x) {
+    const Shape shape = one_chain(x.shape, 2);
     return {shape[0], shape[1] / 3, 0};
   }
   static std::int64_t units(const Site& site) {
@@ -123,8 +125,8 @@ struct GruTrace {
       s.length = length_of(c, 1, chain, s.frames);
       recurrent::forward(s, of_chain<T>(c, 0, 2, chain), of_chain<T>(c, 2, 2, chain),
                          of_chain<T>(c, 3, 1, chain), of_chain<T>(c, 4, 1, chain),
-                         c.out<T>() + chain * s.trace_rows() * s.units, work.memory<T>(),
-                         work.halves());
+                         of_chain<T>(c, 5, 1, chain), c.out<T>() + chain * s.trace_rows() * s.units,
+                         work.memory<T>(), work.halves());
     }
   }
 
@@ -156,9 +158,11 @@ struct GruTrace {
     };
     const Shape side{frames, 3 * height};
     if (input == 0) return for_all_chains(rows(0, 3 * frames, side));
-    if (input == 4) return for_all_chains(rows(6 * frames, 6 * frames + 1, Shape{height}));
-    Value dc = rows(3 * frames, 6 * frames, side);
-    if (input == 3) return for_all_chains(sum(dc, {-2}));
+    const std::int64_t behind = 6 * frames;  // the adjoints of the frames
+    if (input == 5) return for_all_chains(rows(behind, behind + 1, Shape{height}));
+    if (input == 3) return for_all_chains(rows(behind + 1, behind + 4, Shape{3 * height}));
+    if (input == 4) return for_all_chains(rows(behind + 4, behind + 7, Shape{3 * height}));
+    Value dc = rows(3 * frames, behind, side);
     Value before = slice(g.y, -2, 0, frames);
     if (lead.rank() > 0 && g.x(2).shape().rank() == 2) {
       // One product whose inner dimension runs over the frames of all chains.
@@ -175,6 +179,7 @@ struct GruTrace {
                      sample_length(length),
                      {{h, 3 * h}, -1, 1},
                      {{3 * h}, -1, 1},
+                     {{3 * h}, -1, 1},
                      {{h}, -1, 1}}};
     };
     std::vector<Sample> all{sample(3, 2, 3), sample(1, 1, 1), sample(4, 3, 2),
@@ -184,14 +189,21 @@ struct GruTrace {
                     {{2}, 1, 4, DType::i32},
                     {{2, 2, 6}, -1, 1},
                     {{2, 6}, -1, 1},
+                    {{2, 6}, -1, 1},
                     {{2, 2}, -1, 1}}});
-    all.push_back({{{{3, 6}}, sample_length(2), {{2, 2, 6}, -1, 1}, {{6}, -1, 1}, {{2}, -1, 1}}});
-    all.push_back({{{{2, 3, 6}}, sample_length(3), {{2, 6}, -1, 1}, {{2, 6}, -1, 1}, {{2}}}});
+    all.push_back({{{{3, 6}},
+                    sample_length(2),
+                    {{2, 2, 6}, -1, 1},
+                    {{6}, -1, 1},
+                    {{6}, -1, 1},
+                    {{2}, -1, 1}}});
+    all.push_back(
+        {{{{2, 3, 6}}, sample_length(3), {{2, 6}, -1, 1}, {{6}, -1, 1}, {{2, 6}, -1, 1}, {{2}}}});
     return all;
   }
 };
 
-// (length, w_h, trace, dtrace) -> [6T + 1, H], the rows of kernels/gru.hpp. dtrace is the adjoint
+// (length, w_h, trace, dtrace) -> [6T + 7, H], the rows of kernels/gru.hpp. dtrace is the adjoint
 // of the trace, or [T, H], that of the states alone.
 struct GruAdjoint {
   static constexpr std::array<std::string_view, 4> inputs{"length", "w_h", "trace", "dtrace"};
@@ -211,7 +223,7 @@ struct GruAdjoint {
     check_shape(site, 2, trace, {trace[0], units});
     const Shape dtrace = one_chain(site.in[3].shape, 2);
     check_shape(site, 3, dtrace, dtrace[0] == frames ? Shape{frames, units} : trace);
-    return {site.in[1].dtype, with_lead(lead, Shape{6 * frames + 1, units})};
+    return {site.in[1].dtype, with_lead(lead, Shape{6 * frames + 7, units})};
   }
   static recurrent::Sizes sizes(const Site& site) {
     const Shape trace = one_chain(site.in[2].shape, 2);

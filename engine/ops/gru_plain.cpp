@@ -56,14 +56,14 @@ class Plain {
 }  // namespace
 
 Value plain_gru_trace(std::span<const Value> inputs) {
-  const Plain p(inputs, std::array{2, 0, 2, 1, 1}, 1);
-  const Value a = p.in(0), w_h = p.in(2), b_h = p.in(3);
-  Value h = p.in(4);
-  const std::int64_t frames = a.shape()[a.shape().rank() - 2];
+  const Plain p(inputs, std::array{2, 0, 2, 1, 1, 1}, 1);
+  const Value x = p.in(0), w_h = p.in(2), b_x = p.in(3), b_h = p.in(4);
+  Value h = p.in(5);
+  const std::int64_t frames = x.shape()[x.shape().rank() - 2];
   const std::int64_t units = h.shape()[h.shape().rank() - 1];
   std::vector<Value> states{h}, rs, zs, ns, qs;
   for (std::int64_t t = 0; t < frames; ++t) {
-    const Value from_x = p.row(a, t), from_h = p.product(h, w_h, false) + b_h;
+    const Value from_x = p.row(x, t) + b_x, from_h = p.product(h, w_h, false) + b_h;
     const auto both = [&](std::int64_t i) {
       return Plain::gate(from_x, i, units) + Plain::gate(from_h, i, units);
     };
@@ -111,6 +111,12 @@ Value plain_gru_adjoint(std::span<const Value> inputs) {
   std::vector<Value> rows(to_a.rbegin(), to_a.rend());
   rows.insert(rows.end(), to_c.rbegin(), to_c.rend());
   rows.push_back(states_only ? d : d + p.row(dtrace, 0));
+  for (const auto* frames_of : {&to_a, &to_c})
+    for (std::size_t gate = 3; gate-- > 0;) {
+      Value total = fill_like(d, 0);
+      for (std::size_t i = gate; i < frames_of->size(); i += 3) total = total + (*frames_of)[i];
+      rows.push_back(total);
+    }
   return p.matrix(rows);
 }
 

@@ -237,9 +237,9 @@ BOOST_AUTO_TEST_CASE(batched_recurrences_have_the_bits_of_single_ones) {
     for (const char* name : {"gru_trace", "gru_adjoint"}) {
       const OpDef& op = *find_op(name);
       const bool forward = op.name == "gru_trace";
-      const std::vector<Shape> shapes = forward
-                                            ? std::vector<Shape>{{5, 39}, {}, {13, 39}, {39}, {13}}
-                                            : std::vector<Shape>{{}, {13, 39}, {26, 13}, {5, 13}};
+      const std::vector<Shape> shapes =
+          forward ? std::vector<Shape>{{5, 39}, {}, {13, 39}, {39}, {39}, {13}}
+                  : std::vector<Shape>{{}, {13, 39}, {26, 13}, {5, 13}};
       for (unsigned chosen = 1; chosen < 1u << shapes.size(); ++chosen) {
         Graph graph;
         Feeds feeds;
@@ -308,11 +308,11 @@ BOOST_AUTO_TEST_CASE(shared_weights_get_the_sum_over_chains) {
     in.push_back(input(graph, name, {DType::f64, shape}));
     return in.back();
   };
-  const Value a = add({2, 4, 9}), w_h = add({3, 9}), b_h = add({9}), h_0 = add({3});
+  const Value x = add({2, 4, 9}), w_h = add({3, 9}), b_x = add({9}), b_h = add({9}), h_0 = add({3});
   const Value length = constant(graph, Tensor::of<std::int32_t>({2}, {4, 2}));
-  const Value y = call(op, {a, length, w_h, b_h, h_0});
+  const Value y = call(op, {x, length, w_h, b_x, b_h, h_0});
   std::vector<NodeId> xs;
-  for (const Value& x : in) xs.push_back(x.id);
+  for (const Value& each : in) xs.push_back(each.id);
   BOOST_TEST(check_gradient(graph, feeds, y.id, xs).worst <= 1e-8);
 }
 
@@ -361,11 +361,13 @@ BOOST_AUTO_TEST_CASE(a_length_out_of_range_is_named_with_its_bound) {
     const OpDef &trace = *find_op("gru_trace"), &adjoint = *find_op("gru_adjoint");
     const auto message = [&](Value y) { return message_of([&] { evaluate(graph, {}, {y.id}); }); };
     const std::string what = fmt::format("length out of range: {}; expected 0 to 3", bad);
-    const Value y = call(trace, {zeros({3, 6}), length, zeros({2, 6}), zeros({6}), zeros({2})});
+    const Value y =
+        call(trace, {zeros({3, 6}), length, zeros({2, 6}), zeros({6}), zeros({6}), zeros({2})});
     BOOST_TEST(message(y) == fmt::format("[run] node {} (gru_trace): {}", y.id, what));
     const Value g = call(adjoint, {length, zeros({2, 6}), zeros({16, 2}), zeros({3, 2})});
     BOOST_TEST(message(g) == fmt::format("[run] node {} (gru_adjoint): {}", g.id, what));
-    const Value many = call(trace, {zeros({3, 6}), lengths, zeros({2, 6}), zeros({6}), zeros({2})});
+    const Value many =
+        call(trace, {zeros({3, 6}), lengths, zeros({2, 6}), zeros({6}), zeros({6}), zeros({2})});
     BOOST_TEST(message(many) ==
                fmt::format("[run] node {} (gru_trace): length out of range: {} in chain 1; "
                            "expected 0 to 3",
@@ -403,15 +405,15 @@ BOOST_AUTO_TEST_CASE(bad_shapes_and_dtypes_are_refused_with_what_was_found) {
                  tail("f32[5,2]", "i32[]", "f32[2,9]", "f32[3,9]", "f64[9]"));
   const OpDef &trace = *find_op("gru_trace"), &adjoint = *find_op("gru_adjoint");
   BOOST_TEST(message_of([&] {
-               call(trace, {of({4, 5, 9}), length, of({2, 3, 9}), b, h_0});
+               call(trace, {of({4, 5, 9}), length, of({2, 3, 9}), b, b, h_0});
              }) ==
-             "[gru_trace] inputs 'a' and 'w_h' have 4 and 2 chains; inputs a=f32[4,5,9] "
-             "length=i32[] w_h=f32[2,3,9] b_h=f32[9] h_0=f32[3]");
+             "[gru_trace] inputs 'x' and 'w_h' have 4 and 2 chains; inputs x=f32[4,5,9] "
+             "length=i32[] w_h=f32[2,3,9] b_x=f32[9] b_h=f32[9] h_0=f32[3]");
   BOOST_TEST(message_of([&] {
-               call(trace, {of({5, 9}), length, w_h, of({}), h_0});
+               call(trace, {of({5, 9}), length, w_h, b, of({}), h_0});
              }) ==
              "[gru_trace] input 'b_h' has rank 0; expected 1, or 2 with an axis of chains; inputs "
-             "a=f32[5,9] length=i32[] w_h=f32[3,9] b_h=f32[] h_0=f32[3]");
+             "x=f32[5,9] length=i32[] w_h=f32[3,9] b_x=f32[9] b_h=f32[] h_0=f32[3]");
   BOOST_TEST(message_of([&] {
                call(adjoint, {length, w_h, of({15, 3}), of({3, 3})});
              }) ==
