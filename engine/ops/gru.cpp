@@ -77,8 +77,26 @@ struct Gru {
   }
 };
 
+// What both recurrences have: one or two units for each chain, and what those share. Op gives sizes
+// and the bytes of work_space.
+template <class Op>
+struct Recurrence {
+  static std::int64_t units(const Site& site) {
+    return chain_count(site.out.shape) * hands(Op::sizes(site).units);
+  }
+  static std::int64_t scratch(const Site& site) {
+    return chain_count(site.out.shape) * ChainWork::bytes(Op::work_space(site));
+  }
+  static double flops(const Site& site) { return product_flops(site, Op::sizes(site)); }
+  template <class T>
+  static void prepare(const Call& c) {
+    for (std::int64_t chain = 0; chain < chain_count(c.type().shape); ++chain)
+      ChainWork(c, Op::work_space(*c.site), chain).reset();
+  }
+};
+
 // (x [T, 3H], the projected input; length, w_h, b_x, b_h, h_0) -> [5T + 1, H].
-struct GruTrace {
+struct GruTrace : Recurrence<GruTrace> {
   static constexpr std::array<std::string_view, 6> inputs{"x",   "length", "w_h",
                                                           "b_x", "b_h",    "h_0"};
   static constexpr std::array<int, 6> ranks{2, 0, 2, 1, 1, 1};
@@ -94,31 +112,20 @@ struct GruTrace {
       check_shape(site, i, one_chain(site.in[i].shape, ranks[i]), expected[i]);
     return {site.in[0].dtype, with_lead(lead, Shape{5 * x[0] + 1, units})};
   }
+  static recurrent::Sizes sizes(const Site& site) { return sizes(site.in[0]); }
   static recurrent::Sizes sizes(const Type& x) {
     const Shape shape = one_chain(x.shape, 2);
     return {shape[0], shape[1] / 3, 0};
   }
-  static std::int64_t units(const Site& site) {
-    return chain_count(site.out.shape) * hands(sizes(site.in[0]).units);
-  }
   static std::int64_t work_space(const Site& site) {
-    const std::int64_t width = sizes(site.in[0]).units;
+    const std::int64_t width = sizes(site).units;
     if (site.in[0].dtype == DType::f32)
       return whole_lines<float>(recurrent::forward_scratch<float>(width));
     return whole_lines<double>(recurrent::forward_scratch<double>(width));
   }
-  static std::int64_t scratch(const Site& site) {
-    return chain_count(site.out.shape) * ChainWork::bytes(work_space(site));
-  }
-  static double flops(const Site& site) { return product_flops(site, sizes(site.in[0])); }
-  template <class T>
-  static void prepare(const Call& c) {
-    for (std::int64_t chain = 0; chain < chain_count(c.type().shape); ++chain)
-      ChainWork(c, work_space(*c.site), chain).reset();
-  }
   template <class T>
   static void forward(const Call& c, std::int64_t begin, std::int64_t end) {
-    recurrent::Sizes s = sizes(c.type(0));
+    recurrent::Sizes s = sizes(*c.site);
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t chain = unit / hands(s.units);
       const ChainWork work(c, work_space(*c.site), chain);
@@ -205,7 +212,7 @@ struct GruTrace {
 
 // (length, w_h, trace, dtrace) -> [6T + 7, H], the rows of kernels/gru.hpp. dtrace is the adjoint
 // of the trace, or [T, H], that of the states alone.
-struct GruAdjoint {
+struct GruAdjoint : Recurrence<GruAdjoint> {
   static constexpr std::array<std::string_view, 4> inputs{"length", "w_h", "trace", "dtrace"};
   static constexpr std::array<int, 4> ranks{0, 2, 2, 2};
   static constexpr DTypeSet dtypes = floats;
@@ -229,21 +236,9 @@ struct GruAdjoint {
     const Shape trace = one_chain(site.in[2].shape, 2);
     return {trace[0] / 5, trace[1], 0};
   }
-  static std::int64_t units(const Site& site) {
-    return chain_count(site.out.shape) * hands(sizes(site).units);
-  }
   static std::int64_t work_space(const Site& site) {
     const std::int64_t count = recurrent::backward_scratch(sizes(site).units);
     return site.in[1].dtype == DType::f32 ? whole_lines<float>(count) : whole_lines<double>(count);
-  }
-  static std::int64_t scratch(const Site& site) {
-    return chain_count(site.out.shape) * ChainWork::bytes(work_space(site));
-  }
-  static double flops(const Site& site) { return product_flops(site, sizes(site)); }
-  template <class T>
-  static void prepare(const Call& c) {
-    for (std::int64_t chain = 0; chain < chain_count(c.type().shape); ++chain)
-      ChainWork(c, work_space(*c.site), chain).reset();
   }
   template <class T>
   static void forward(const Call& c, std::int64_t begin, std::int64_t end) {
