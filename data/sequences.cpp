@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -21,12 +22,6 @@ namespace {
 constexpr std::string_view where = "sequences";
 constexpr std::int64_t most_frames = std::numeric_limits<std::int32_t>::max();
 
-// A sequence that is read, and what errors call it.
-struct Part {
-  std::string origin;
-  Tensor frames;
-};
-
 // The variable's name behind FILE.mat: in `source`, with the file; nothing for other sources.
 std::optional<std::pair<std::string, std::string>> mat_source(const std::string& source) {
   if (source.ends_with(".mat")) return {{source, ""}};
@@ -37,63 +32,68 @@ std::optional<std::pair<std::string, std::string>> mat_source(const std::string&
   return {{source.substr(0, file_end), source.substr(file_end + 1)}};
 }
 
-std::vector<Part> mat_parts(const std::string& path, const std::string& variable, DType dtype) {
+// Starts of the sequences of these shapes, one more than there are. Errors call a sequence
+// origin(its number).
+template <class Origin>
+std::vector<std::int64_t> checked_starts(const std::vector<Shape>& shapes, Origin&& origin) {
+  std::vector<std::int64_t> starts{0};
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& shape = shapes[i];
+    const auto wanted = [&] { return i == 0 ? "C" : std::to_string(shapes[0][1]); };
+    if (shape.rank() == 2 && shape[0] == 0)
+      fail(ErrorKind::data, where, "{}: the sequence has no frames: found {}; expected [T,{}]",
+           origin(i), to_string(shape), wanted());
+    if (shape.rank() != 2 || shape[1] == 0 || shape[1] != shapes[0][1])
+      fail(ErrorKind::data, where, "{}: found {}; expected a sequence [T,{}]", origin(i),
+           to_string(shape), wanted());
+    starts.push_back(starts.back() + shape[0]);
+    if (starts.back() > most_frames)
+      fail(ErrorKind::data, where, "{}: the sequences have more than the limit of 2^31 - 1 frames",
+           origin(i));
+  }
+  return starts;
+}
+
+Sequences mat_sequences(const std::string& path, const std::string& variable, DType dtype) {
   if (variable.empty()) {
     const std::vector<std::string> names = mat_variables(path);
     fail(ErrorKind::usage, where, "{}: which variable? the file has: {}; write {}:{}", path,
          list_of(names), path, printable(names[0]));
   }
-  std::vector<Part> parts;
-  for (Tensor& cell : load_mat_cells(path, variable, dtype))
-    parts.push_back({fmt::format("{}: variable '{}': cell {}", path, variable, parts.size() + 1),
-                     std::move(cell)});
-  if (parts.empty()) fail(ErrorKind::data, where, "{}: variable '{}' has no cells", path, variable);
-  return parts;
+  const auto [numbers, shapes] = load_mat_cells(path, variable, dtype);
+  if (shapes.empty())
+    fail(ErrorKind::data, where, "{}: variable '{}' has no cells", path, variable);
+  std::vector<std::int64_t> starts = checked_starts(shapes, [&](std::size_t i) {
+    return fmt::format("{}: variable '{}': cell {}", path, variable, i + 1);
+  });
+  // Cells of the same width, one after the other, are the frames already.
+  return {numbers.view({starts.back(), shapes[0][1]}), std::move(starts)};
 }
 
-std::vector<Part> folder_parts(const std::string& folder, DType dtype) {
+Sequences folder_sequences(const std::string& folder, DType dtype) {
   std::error_code fault;
-  std::vector<Part> parts;
+  std::vector<std::string> paths;
+  std::vector<Shape> shapes;
   for (const std::string& name : names_in(folder, fault))
     if (name.ends_with(".npy") && name[0] != '.') {
-      const std::string path = (std::filesystem::path(folder) / name).string();
-      parts.push_back({path, load_array(path, dtype)});
+      paths.push_back((std::filesystem::path(folder) / name).string());
+      shapes.push_back(array_shape(paths.back()));
     }
   if (fault) fail(ErrorKind::io, where, "{}: cannot read: {}", folder, fault.message());
-  if (parts.empty()) fail(ErrorKind::data, where, "{}: there are no .npy files in it", folder);
-  return parts;
-}
-
-std::vector<Part> parts_of(const std::string& source, DType dtype) {
-  if (const auto mat = mat_source(source)) return mat_parts(mat->first, mat->second, dtype);
-  std::error_code none;
-  if (std::filesystem::is_directory(source, none)) return folder_parts(source, dtype);
-  return {{source, load_array(source, dtype)}};
-}
-
-// Starts of the sequences, one more than there are.
-std::vector<std::int64_t> checked_starts(const std::vector<Part>& parts,
-                                         std::optional<std::int64_t> columns) {
-  std::vector<std::int64_t> starts{0};
-  for (const auto& [origin, tensor] : parts) {
-    const Shape& shape = tensor.shape();
-    const std::string wanted = columns ? std::to_string(*columns) : "C";
-    if (shape.rank() != 2)
-      fail(ErrorKind::data, where, "{}: found {}; expected a sequence [T,{}]", origin,
-           to_string(shape), wanted);
-    if (shape[0] == 0)
-      fail(ErrorKind::data, where, "{}: the sequence has no frames: found {}; expected [T,{}]",
-           origin, to_string(shape), wanted);
-    if (shape[1] != columns.value_or(std::max<std::int64_t>(shape[1], 1)))
-      fail(ErrorKind::data, where, "{}: found {}; expected a sequence [T,{}]", origin,
-           to_string(shape), wanted);
-    columns = shape[1];
-    starts.push_back(starts.back() + shape[0]);
-    if (starts.back() > most_frames)
-      fail(ErrorKind::data, where, "{}: the sequences have more than the limit of 2^31 - 1 frames",
-           origin);
+  if (paths.empty()) fail(ErrorKind::data, where, "{}: there are no .npy files in it", folder);
+  std::vector<std::int64_t> starts =
+      checked_starts(shapes, [&](std::size_t i) { return paths[i]; });
+  // The shapes are known before the numbers, so that only one file is in memory beside the frames.
+  Tensor frames({dtype, {starts.back(), shapes[0][1]}});
+  auto* place = static_cast<std::byte*>(frames.raw());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const Tensor part = load_array(paths[i], dtype);
+    if (part.shape() != shapes[i])
+      fail(ErrorKind::io, where, "{}: the file was changed while it was read", paths[i]);
+    std::memcpy(place, part.raw(), static_cast<std::size_t>(part.bytes()));
+    place += part.bytes();
   }
-  return starts;
+  return {std::move(frames), std::move(starts)};
 }
 
 }  // namespace
@@ -128,18 +128,15 @@ std::int64_t Sequences::longest() const {
   return most;
 }
 
-Sequences load_sequences(const std::string& source, DType dtype,
-                         std::optional<std::int64_t> columns) {
+Sequences load_sequences(const std::string& source, DType dtype) {
   if (dtype != DType::f32 && dtype != DType::f64)
     fail(ErrorKind::usage, where, "frames cannot be {}; expected f32 or f64", name(dtype));
-  const std::vector<Part> parts = parts_of(source, dtype);
-  std::vector<std::int64_t> starts = checked_starts(parts, columns);
-  Tensor frames({dtype, {starts.back(), parts[0].frames.shape()[1]}});
-  auto* place = static_cast<std::byte*>(frames.raw());
-  for (const Part& part : parts) {
-    std::memcpy(place, part.frames.raw(), static_cast<std::size_t>(part.frames.bytes()));
-    place += part.frames.bytes();
-  }
+  if (const auto mat = mat_source(source)) return mat_sequences(mat->first, mat->second, dtype);
+  std::error_code none;
+  if (std::filesystem::is_directory(source, none)) return folder_sequences(source, dtype);
+  Tensor frames = load_array(source, dtype);
+  std::vector<std::int64_t> starts =
+      checked_starts({frames.shape()}, [&](std::size_t) { return source; });
   return {std::move(frames), std::move(starts)};
 }
 

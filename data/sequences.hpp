@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,10 +45,9 @@ class Sequences {
 //                       as for a shell, names that begin with a dot do not count
 //   FILE.npy            one sequence
 //
-// All are arrays [T,C] with T >= 1 and the same C: `columns`, where it is given. Numbers become
-// `dtype`, f32 or f64, and must be finite.
-Sequences load_sequences(const std::string& source, DType dtype,
-                         std::optional<std::int64_t> columns = std::nullopt);
+// All are arrays [T,C] with T >= 1 and the same C. Numbers become `dtype`, f32 or f64, and must be
+// finite. Memory is the frames and, besides, one file or the unpacked bytes of the variable.
+Sequences load_sequences(const std::string& source, DType dtype);
 
 // The same frames, in sequences of at most `window` frames: the end of a sequence is a shorter one.
 // Throws a usage Error for a window below 1.

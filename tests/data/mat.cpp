@@ -1,6 +1,7 @@
 #include "data/mat.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "tests/data/data_fixture.hpp"
@@ -15,10 +16,24 @@ using Bytes = std::vector<std::uint8_t>;
 
 namespace {
 
+// An array each.
+std::vector<Tensor> apart(const MatCells& cells) {
+  std::vector<Tensor> result;
+  const auto* from = static_cast<const std::byte*>(cells.numbers.raw());
+  for (const Shape& shape : cells.shapes) {
+    Tensor& cell = result.emplace_back(Type{cells.numbers.dtype(), shape});
+    std::memcpy(cell.raw(), from, static_cast<std::size_t>(cell.bytes()));
+    from += cell.bytes();
+  }
+  const auto* begin = static_cast<const std::byte*>(cells.numbers.raw());
+  BOOST_TEST(from - begin == cells.numbers.bytes());
+  return result;
+}
+
 struct Fixture : testing::DataFixture {
   std::vector<Tensor> load(const std::string& bytes, DType as = DType::f32,
                            std::string_view variable = "v") {
-    return load_mat_cells(write("m.mat", bytes), variable, as);
+    return apart(load_mat_cells(write("m.mat", bytes), variable, as));
   }
   std::string error_of_bytes(const std::string& bytes, DType as = DType::f32) {
     return error_of([&] { load(bytes, as); });
@@ -101,9 +116,36 @@ BOOST_AUTO_TEST_CASE(the_variable_is_found_by_its_name) {
   BOOST_TEST(error_of([&] { load(bytes, DType::f32, "tarin"); }) ==
              "[mat] m.mat: there is no variable 'tarin', did you mean 'train'? (4)");
   BOOST_TEST(error_of([&] { load(bytes, DType::f32, "song\n"); }) ==
-             "[mat] m.mat: there is no variable 'song\\x0a' (4)");
+             "[mat] m.mat: there is no variable 'song\\x0a'; the file has: train, valid, "
+             "settings, table, v (4)");
   BOOST_TEST(error_of_bytes(mat_file({two_cells(), mat_compressed(two_cells())})) ==
              "[mat] m.mat: variable 'v': the file has two of this name (4)");
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_that_nobody_asks_for_may_have_any_number_of_dimensions) {
+  for (std::size_t axes : {9u, 64u, 256u}) {
+    const std::string name(63, 'n');
+    const std::string other =
+        mat_numbers<std::uint8_t>(std::vector<std::int32_t>(axes, 1), {1}, name);
+    for (const std::string& unasked : {other, mat_compressed(other)}) {
+      const std::string bytes = mat_file({unasked, two_cells()});
+      BOOST_TEST(mat_variables(write("m.mat", bytes)) == (std::vector<std::string>{name, "v"}),
+                 boost::test_tools::per_element());
+      BOOST_TEST(load(bytes).size() == 2u);
+      BOOST_TEST(error_of([&] { load(bytes, DType::f32, name); }) ==
+                 fmt::format("[mat] m.mat: the element at byte 128: the list of dimensions has {} "
+                             "bytes, more than the limit of 32 (4)",
+                             4 * axes));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_that_nobody_asks_for_is_passed_over_by_its_size) {
+  // Larger than the header that is looked at, and than a block of the file.
+  const std::string other =
+      mat_numbers<std::uint8_t>({300000, 1}, Bytes(300000, std::uint8_t{0xff}), "other");
+  for (const std::string& unasked : {other, mat_compressed(other)})
+    BOOST_TEST(load(mat_file({unasked, two_cells(), unasked})).size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_without_elements_keep_their_shape) {
@@ -136,6 +178,11 @@ BOOST_AUTO_TEST_CASE(a_file_of_another_format_is_refused) {
   const std::string hdf5 = "[mat] m.mat: a file of MATLAB 7.3, which is HDF5; save with -v7 (4)";
   BOOST_TEST(error_of_bytes(mat_file({}, {"\0\2IM", 4})) == hdf5);
   BOOST_TEST(error_of_bytes("\x89HDF\r\n\x1a\n and more") == hdf5);
+  BOOST_TEST(error_of_bytes("# Created by Octave 8.4.0, Mon Jan 01 00:00:00 2024 UTC <me@here>\n"
+                            "# name: v\n# type: scalar\n1\n") ==
+             "[mat] m.mat: a text file of Octave; save with -v7 (4)");
+  BOOST_TEST(error_of_bytes("Octave-1-L" + std::string(200, '\0')) ==
+             "[mat] m.mat: a binary file of Octave; save with -v7 (4)");
   BOOST_TEST(error_of_bytes(mat_file({})) == "[mat] m.mat: the file has no variables (4)");
 }
 
@@ -261,8 +308,8 @@ BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_refused_with_their_place) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_bomb_declares_is_refused_before_memory_is_taken) {
-  const auto start = [](std::size_t size) {
-    return mat_tag(14, size) + mat_array(6, {1, 1}, "v", "").substr(8);
+  const auto start = [](std::size_t size, const std::string& name = "v") {
+    return mat_tag(14, size) + mat_array(6, {1, 1}, name, "").substr(8);
   };
   const std::string packed = mat_compressed(start(0xfffffff0));
   BOOST_TEST(error_of_variable(packed) ==
@@ -275,6 +322,20 @@ BOOST_AUTO_TEST_CASE(what_a_bomb_declares_is_refused_before_memory_is_taken) {
   for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
   BOOST_TEST(error_of_variable(mat_compressed(start(mat_limit + 8) + noise))
                  .ends_with("cannot hold more than 1073741824 (4)"));
+  BOOST_TEST(error_of_bytes(mat_file({mat_compressed(start(mat_limit + 8, "unasked") + noise),
+                                      two_cells()})) == "no error");
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_is_one_of_the_numbers_as_they_are_asked_for_too) {
+  // 2^27 + 8 bytes, which would become more than 2^30. The file is a hole for the most part.
+  constexpr std::int32_t count = (1 << 27) + 8;
+  const std::string start = mat_array(6, {count, 1}, "v", mat_tag(2, count)).substr(8);
+  const std::string path =
+      write("m.mat", mat_file({mat_tag(14, start.size() + std::size_t{count}) + start}));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) + std::uintmax_t{count});
+  BOOST_TEST(error_of([&] { load_mat_cells(path, "v", DType::f64); }) ==
+             "[mat] m.mat: variable 'v': its 134217736 numbers take 1073741888 bytes as f64, more "
+             "than the limit of 1073741824 (4)");
 }
 
 BOOST_AUTO_TEST_CASE(what_a_bomb_holds_beyond_the_declared_size_is_not_unpacked) {
