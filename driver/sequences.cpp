@@ -17,29 +17,51 @@ namespace whorl::driver {
 
 namespace {
 
-// The dimensions of the input that takes the frames, as they are written.
+// The dimensions of the input that takes the frames, as they are written: [frames, columns].
 std::vector<std::string> frames_dimensions(const Graph& graph, const DeclaredSizes& declared,
                                            const std::string& input) {
   std::vector<std::string_view> names;
-  for (NodeId id : graph.input_nodes()) {
-    if (is_parameter(graph, id)) continue;
-    names.push_back(graph.name(id));
-    if (graph.name(id) != input && graph.name(id) != length_input)
-      fail(ErrorKind::usage, "sample",
-           "the data input '{}' has no data: sequences feed '{}', and '{}' with their lengths",
-           graph.name(id), input, length_input);
-  }
+  for (NodeId id : graph.input_nodes())
+    if (!is_parameter(graph, id)) names.push_back(graph.name(id));
   if (std::find(names.begin(), names.end(), input) == names.end())
     fail(ErrorKind::usage, "sample", "sequences: the energy has no data input '{}'{}", input,
          did_you_mean(input, names));
+  for (std::string_view name : names)
+    if (name != input && name != length_input)
+      fail(ErrorKind::usage, "sample",
+           "the data input '{}' has no data: sequences feed '{}', and '{}' with their lengths",
+           name, input, length_input);
   const auto written = declared.inputs.find(input);
-  if (written == declared.inputs.end() || written->second.size() < 2 ||
+  if (written == declared.inputs.end() || written->second.size() != 2 ||
       !declared.values.contains(written->second[0]))
     fail(ErrorKind::usage, "sample",
-         "sequences: the input '{}' is {}; expected [frames, ...] with a name for its first size, "
-         "which changes from sequence to sequence",
+         "sequences: the input '{}' is {}; expected [frames,columns] with a name for its first "
+         "size, which changes from sequence to sequence",
          input, to_string(graph.type(*graph.find(input))));
   return written->second;
+}
+
+// Where frames are what Bernoulli variables came to be, other numbers than 0 to 1 have no
+// probability, and a likelihood of them any value.
+void check_probabilities(const Graph& graph, const std::string& input, const std::string& source,
+                         const Sequences& sequences) {
+  const NodeId frames = *graph.find(input);
+  bool bernoulli = false;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    bernoulli |= graph.op(id).name == "bernoulli_cross_entropy" && graph.inputs(id)[1] == frames;
+  if (!bernoulli) return;
+  const Tensor& tensor = sequences.tensor();
+  const std::int64_t columns = sequences.columns();
+  for (std::int64_t s = 0; s < sequences.count(); ++s)
+    for (std::int64_t i = columns * sequences.start(s); i < columns * sequences.start(s + 1); ++i) {
+      const double value = tensor.at(i);
+      if (value >= 0 && value <= 1) continue;
+      fail(
+          ErrorKind::data, "sample",
+          "{}: sequence {}, frame {}, column {} is {}; expected 0 to 1, as bernoulli_cross_entropy "
+          "has it",
+          source, s + 1, i / columns - sequences.start(s) + 1, i % columns + 1, value);
+    }
 }
 
 }  // namespace
@@ -50,51 +72,58 @@ SequenceTask load_sequence_task(const TargetSettings& target, const SequenceSett
   options.report = &report;
   options.sizes = target.sizes;
   options.ops = target.ops;
-  const Graph graph = load_graph(target.graph, options);
   const DeclaredSizes declared = declared_sizes(target.graph);
+  // The run's directory keeps this text for graphs of other lengths, and no tensors from beside it:
+  // parsed without a directory, a graph that has such is refused.
+  const std::string origin = target.graph.string(), text = whole_file("sample", origin);
+  const Graph graph = parse_graph(text, origin, options);
   const std::vector<std::string> dims = frames_dimensions(graph, declared, settings.input);
   const Type type = graph.type(*graph.find(settings.input));
 
   const auto load = [&](const std::string& source) {
     check_fetched(source.substr(0, source.rfind(':')));
     Sequences sequences = load_sequences(source, type.dtype);
-    const Shape row = sequences.tensor().shape().without_front();
-    if (row.rank() + 1 != static_cast<int>(dims.size()))
-      fail(ErrorKind::data, "sample", "{}: a frame is {}, and the input '{}' is {}", source,
-           to_string(row), settings.input, to_string(type));
-    for (std::size_t axis = 1; axis < dims.size(); ++axis) {
-      const std::int64_t found = row[static_cast<int>(axis) - 1];
-      const bool open = declared.values.contains(dims[axis]) && !target.sizes.contains(dims[axis]);
-      if (open) options.sizes.try_emplace(dims[axis], found);
-      const std::int64_t wanted =
-          open ? options.sizes.at(dims[axis]) : type.shape[static_cast<int>(axis)];
-      if (found != wanted)
-        fail(ErrorKind::data, "sample", "{}: frames have {} numbers along axis {}; expected {}",
-             source, found, axis, wanted);
-    }
+    const std::int64_t found = sequences.columns();
+    const bool open = declared.values.contains(dims[1]) && !target.sizes.contains(dims[1]);
+    if (open) options.sizes.try_emplace(dims[1], found);
+    const std::int64_t wanted = open ? options.sizes.at(dims[1]) : type.shape[1];
+    if (found != wanted)
+      fail(ErrorKind::data, "sample", "{}: frames have {} numbers; expected {}", source, found,
+           wanted);
+    check_probabilities(graph, settings.input, source, sequences);
     return sequences;
   };
   Sequences train = load(settings.train);
+  const std::string trained = hash(train);
   if (settings.window) train = cut(train, *settings.window);
   SequenceTask task{.input = settings.input,
                     .energy = {},
-                    .graph_file = whole_file("sample", target.graph.string()),
+                    .graph_file = text,
                     .train = std::move(train),
                     .lengths = {},
                     .energies = {},
                     .validation = {},
                     .test = {},
                     .notes = report.warnings};
-  if (settings.validation) task.validation = load(*settings.validation);
-  if (settings.test) task.test = load(*settings.test);
+  const auto load_other = [&](const std::optional<std::string>& source,
+                              std::optional<Sequences>& into) {
+    if (!source) return;
+    into = load(*source);
+    if (*source == settings.train || hash(*into) == trained)
+      task.notes.push_back(
+          fmt::format("{} and {} have the same sequences: what is learned is judged by itself",
+                      settings.train, *source));
+  };
+  load_other(settings.validation, task.validation);
+  load_other(settings.test, task.test);
 
   options.report = nullptr;
   const auto frames = static_cast<double>(task.train.frames());
-  task.energy = [path = target.graph, options, name = dims[0], frames](std::int64_t length) {
+  task.energy = [text, origin, options, name = dims[0], frames](std::int64_t length) {
     LoadOptions sized = options;
     sized.sizes[name] = length;
     // A scale of its own for every sequence takes the place of this one.
-    return Energy(load_graph(path, sized), frames / static_cast<double>(length));
+    return Energy(parse_graph(text, origin, sized), frames / static_cast<double>(length));
   };
   task.lengths = bucket_lengths(task.train);
   const bool by_frame = settings.weighting == SequenceSettings::Weighting::frame;
@@ -161,14 +190,14 @@ SequencePredictor::SequencePredictor(const SequenceTask& task, const Sequences& 
     arena_bytes = std::max(arena_bytes, plans.back()->arena_bytes);
   }
   // One program runs at a time.
-  const Arena arena = allocate_arena(arena_bytes);
+  const RunMemory memory = allocate_run_memory(arena_bytes);
   memory_bytes_ = arena_bytes;
   const Shape row = sequences.tensor().shape().without_front();
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    memory_bytes_ += plans[i]->memory_bytes(threads) - plans[i]->arena_bytes;
-    programs_.push_back(
-        {std::make_unique<Executor>(plans[i], ExecutorOptions{.threads = threads, .arena = arena}),
-         Tensor({sequences.tensor().dtype(), row.with_front(lengths_[i])})});
+    memory_bytes_ += plans[i]->memory_bytes(worker_count(threads)) - plans[i]->arena_bytes;
+    programs_.push_back({std::make_unique<Executor>(
+                             plans[i], ExecutorOptions{.threads = threads, .memory = memory}),
+                         Tensor({sequences.tensor().dtype(), row.with_front(lengths_[i])})});
     programs_.back().executor->bind(length_input, length_);
   }
 }

@@ -21,14 +21,14 @@ using Clock = std::chrono::steady_clock;
 
 int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
+}  // namespace
+
 int worker_count(int threads) {
   if (threads < 0) fail(ErrorKind::usage, "executor", "threads must not be negative: {}", threads);
   return threads == 0 ? cores() : threads;
 }
 
-}  // namespace
-
-Arena allocate_arena(std::int64_t bytes) { return {allocate_storage(bytes), bytes}; }
+RunMemory allocate_run_memory(std::int64_t bytes) { return {allocate_storage(bytes), bytes}; }
 
 struct Executor::Impl {
   // What one worker needs beside the shared slots.
@@ -43,10 +43,10 @@ struct Executor::Impl {
     if (o.threads > cores())
       more_threads.emplace(tbb::global_control::max_allowed_parallelism,
                            static_cast<std::size_t>(o.threads));
-    if (options.arena.memory && options.arena.bytes < plan->arena_bytes)
-      fail(ErrorKind::usage, "executor", "the arena has {} bytes; the plan needs {}",
-           options.arena.bytes, plan->arena_bytes);
-    memory = options.arena.memory ? options.arena.memory : allocate_storage(plan->arena_bytes);
+    if (options.memory.place && options.memory.bytes < plan->arena_bytes)
+      fail(ErrorKind::usage, "executor", "the memory given has {} bytes; the plan needs {}",
+           options.memory.bytes, plan->arena_bytes);
+    memory = options.memory.place ? options.memory.place : allocate_storage(plan->arena_bytes);
     workers.resize(static_cast<std::size_t>(arena.max_concurrency()));
     for (Worker& worker : workers) {
       worker.temporaries = allocate_storage(plan->temporary_bytes);

@@ -25,16 +25,20 @@ namespace whorl {
 
 // Memory for the values of a run, which executors that never run at the same time may share: none
 // of them finds anything of its own there afterwards but its outputs, which are elsewhere.
-struct Arena {
-  std::shared_ptr<void> memory;
+struct RunMemory {
+  std::shared_ptr<void> place;
   std::int64_t bytes = 0;
 };
-Arena allocate_arena(std::int64_t bytes);
+RunMemory allocate_run_memory(std::int64_t bytes);
+
+// How many threads an executor has with that option: a number, or 0 for as many as there are cores.
+// Throws a usage Error for a negative one.
+int worker_count(int threads);
 
 struct ExecutorOptions {
-  int threads = 1;       // 0: as many as there are cores
-  bool profile = false;  // time every step
-  Arena arena = {};      // instead of memory of its own; at least the plan's arena_bytes
+  int threads = 1;        // 0: as many as there are cores
+  bool profile = false;   // time every step
+  RunMemory memory = {};  // instead of its own; at least the plan's arena_bytes
 };
 
 // What one step of a plan costs; bytes and flops are estimates by shape.

@@ -25,7 +25,11 @@ class PartRunner {
     const Single& single = plan_.singles[step.index];
     if (single.prepare == nullptr) return;
     std::array<const void*, stack_inputs> local;
-    single.prepare(call_of(single, step, local));
+    try {
+      single.prepare(call_of(single, step, local));
+    } catch (const Error& error) {
+      throw run_error(plan_.graph, single.node, error);
+    }
   }
 
   void run(const PlanStep& step, std::uint32_t part) {

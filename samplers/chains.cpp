@@ -70,7 +70,7 @@ struct Chains::Impl {
   std::vector<Slot> slots;
   Tensor step_number{Type{DType::i32, {}}}, step_sizes;
   std::vector<Program> programs;
-  std::size_t current = 0;  // the program of the last run, or of the one that begins
+  std::size_t current = 0;  // the program of the last run
   std::function<std::size_t(std::int64_t)> which;
   std::int64_t step = 0;
   std::optional<DivergenceWatch> watch;
@@ -82,7 +82,7 @@ struct Chains::Impl {
     check_budget();
     std::int64_t bytes = 0;
     for (const Program& program : programs) bytes = std::max(bytes, program.plan->arena_bytes);
-    const Arena arena = programs.size() > 1 ? allocate_arena(bytes) : Arena{};
+    const RunMemory memory = programs.size() > 1 ? allocate_run_memory(bytes) : RunMemory{};
     const Graph& graph = programs[0].graph;
     for (std::size_t k = 0; k < steps[0].state.size(); ++k) {
       const Type& type = graph.type(*graph.find(steps[0].state[k].name));
@@ -91,7 +91,7 @@ struct Chains::Impl {
     watch.emplace(options.chains, slots.front().now.elements() / options.chains,
                   options.drop_diverged);
     step_sizes = Tensor(graph.type(*graph.find("step_sizes")));
-    for (std::size_t i = 0; i < steps.size(); ++i) start_program(steps[i], programs[i], arena);
+    for (std::size_t i = 0; i < steps.size(); ++i) start_program(steps[i], programs[i], memory);
   }
 
   void check_alike(std::span<const Step> steps) const {
@@ -119,9 +119,9 @@ struct Chains::Impl {
     program.plan = compile(program.graph);
   }
 
-  void start_program(const Step& sampler, Program& program, const Arena& arena) {
+  void start_program(const Step& sampler, Program& program, const RunMemory& memory) {
     program.executor = std::make_unique<Executor>(
-        program.plan, ExecutorOptions{.threads = options.threads, .arena = arena});
+        program.plan, ExecutorOptions{.threads = options.threads, .memory = memory});
     program.bind("seed", seed_tensor(options.seed));
     program.bind("step", step_number);
     program.bind("step_sizes", step_sizes);
@@ -136,9 +136,10 @@ struct Chains::Impl {
 
   // What all programs need together; they share the largest arena.
   std::int64_t planned_bytes() const {
+    const int workers = worker_count(options.threads);
     std::int64_t bytes = 0, arena = 0;
     for (const Program& program : programs) {
-      bytes += program.plan->memory_bytes(options.threads) - program.plan->arena_bytes;
+      bytes += program.plan->memory_bytes(workers) - program.plan->arena_bytes;
       arena = std::max(arena, program.plan->arena_bytes);
     }
     return bytes + arena;
@@ -156,14 +157,13 @@ struct Chains::Impl {
            bytes, options.memory_budget);
   }
 
-  Program& now() { return programs[current]; }
-  // Takes the program that makes the next step.
-  void choose() {
-    if (!which) return;
-    current = which(step);
-    if (current >= programs.size())
-      fail(ErrorKind::usage, "chains", "step {} is to be made by step {} of {}", step, current,
+  // The program that makes the next step.
+  std::size_t next() const {
+    const std::size_t chosen = which ? which(step) : 0;
+    if (chosen >= programs.size())
+      fail(ErrorKind::usage, "chains", "step {} is to be made by step {} of {}", step, chosen,
            programs.size());
+    return chosen;
   }
 
   // What is not the step's own is made here, so that steps without an audience do not pay for it.
@@ -204,22 +204,21 @@ struct Chains::Impl {
 
   // Where the run that just ended first had a number that is not finite. Its beginning is still
   // there, so it is repeated by the plain interpreter, which sees every value.
-  std::string first_place() {
-    const Program& program = with_state();
+  std::string first_place(Program& program) {
+    take_state(program);
     const auto found = first_non_finite(program.graph, program.feeds);
     return found ? fmt::format(": first in {}", program.graph.label(found->node)) : std::string();
   }
 
-  // The current program with the state among its feeds, for the plain interpreter.
-  const Program& with_state() {
-    for (const Slot& slot : slots) now().feeds.insert_or_assign(slot.variable.name, slot.now);
-    return now();
+  // The state among a program's feeds, for the plain interpreter.
+  void take_state(Program& program) const {
+    for (const Slot& slot : slots) program.feeds.insert_or_assign(slot.variable.name, slot.now);
   }
 
   // A run that stopped at a number, repeated by the plain interpreter: there the nodes have the
   // names that the sampler gave them, behind "t0/" for the first step.
-  [[noreturn]] void report_stop(const Error& error) {
-    const Program& program = with_state();
+  [[noreturn]] void report_stop(const Error& error, Program& program) {
+    take_state(program);
     std::string what(bare_text(error));
     try {
       evaluate(program.graph, program.feeds);
@@ -232,13 +231,13 @@ struct Chains::Impl {
 
   // A state can be lost in the last step of a run, whose energy nobody has seen yet. It must not
   // get into a checkpoint.
-  void check_state() {
+  void check_state(Program& program) {
     for (const Slot& slot : slots) {
       if (all_finite(slot.next)) continue;
       for (std::int64_t chain = 0; chain < options.chains; ++chain)
         if (watch->alive(chain) && !all_finite(row_of(slot.next, chain)))
           watch->give_up(chain, step + options.steps_per_run,
-                         fmt::format("{} is not finite", slot.variable.name), first_place());
+                         fmt::format("{} is not finite", slot.variable.name), first_place(program));
     }
   }
 
@@ -295,8 +294,8 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
   const FlushDenormals mode;
   Impl& impl = *impl_;
   const std::int64_t steps = impl.options.steps_per_run;
-  impl.choose();
-  Impl::Program& program = impl.now();
+  const std::size_t chosen = impl.next();
+  Impl::Program& program = impl.programs[chosen];
   if (program.has_batches && !batch)
     fail(ErrorKind::usage, "chains", "the step has minibatches, and no rows are given for them");
   *impl.step_number.data<std::int32_t>() = static_cast<std::int32_t>(impl.step);
@@ -319,12 +318,13 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
   try {
     program.executor->run();
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::numeric) impl.report_stop(error);
+    if (error.kind() == ErrorKind::numeric) impl.report_stop(error, program);
     throw;
   }
+  impl.current = chosen;
   impl.watch->check(program.executor->output("statistic/energy"), impl.step,
-                    [&] { return impl.first_place(); });
-  impl.check_state();
+                    [&] { return impl.first_place(program); });
+  impl.check_state(program);
   for (Impl::Slot& slot : impl.slots) std::swap(slot.now, slot.next);
   impl.step += steps;
   impl.replace_dead();
@@ -333,22 +333,22 @@ void Chains::advance(const std::function<double(std::int64_t)>& step_size,
 std::map<std::string, Tensor> Chains::statistics_now(
     const std::function<void(std::int64_t, std::span<std::int32_t>)>& batch) {
   Impl& impl = *impl_;
-  impl.choose();
-  Impl::Program& program = impl.now();
+  Impl::Program& program = impl.programs[impl.next()];
   if (program.has_batches && batch) {
     const auto size = static_cast<std::size_t>(program.batches.shape()[1]);
     batch(impl.step, {program.batches.data<std::int32_t>(), size});
   }
   std::vector<NodeId> nodes;
   for (const auto& [name, node] : program.first_statistics) nodes.push_back(node);
-  const std::vector<Tensor> values = evaluate(program.graph, impl.with_state().feeds, nodes);
+  impl.take_state(program);
+  const std::vector<Tensor> values = evaluate(program.graph, program.feeds, nodes);
   std::map<std::string, Tensor> result;
   std::size_t at = 0;
   for (const auto& [name, node] : program.first_statistics) result.emplace(name, values[at++]);
   const Tensor& energies = result.at("energy");
   for (std::int64_t chain = 0; chain < impl.options.chains; ++chain)
     if (alive(chain) && !std::isfinite(energies.at(chain)))
-      impl.watch->give_up(chain, impl.step, "the energy is not finite", impl.first_place());
+      impl.watch->give_up(chain, impl.step, "the energy is not finite", impl.first_place(program));
   return result;
 }
 
@@ -389,9 +389,11 @@ void Chains::load(const std::map<std::string, Tensor, std::less<>>& saved) {
 }
 
 const Tensor& Chains::state(std::string_view variable) const { return impl_->slot(variable).now; }
-const Tensor& Chains::path() const { return impl_->now().executor->output("path"); }
+const Tensor& Chains::path() const {
+  return impl_->programs[impl_->current].executor->output("path");
+}
 const Tensor& Chains::statistic(std::string_view name) const {
-  return impl_->now().executor->output("statistic/" + std::string(name));
+  return impl_->programs[impl_->current].executor->output("statistic/" + std::string(name));
 }
 
 }  // namespace whorl

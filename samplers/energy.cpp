@@ -99,10 +99,10 @@ Energy::Parts Energy::parts(Value theta, const std::map<std::string, Value, std:
   return {prior->second + scaled, prior->second};
 }
 
-bool Energy::predicts(std::string_view output) const {
+bool Energy::has_output(std::string_view name) const {
   const auto outputs = graph_.outputs();
   return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const Graph::Output& each) { return each.name == output; });
+                     [&](const Graph::Output& each) { return each.name == name; });
 }
 
 Graph Energy::prediction(std::string_view output) const {

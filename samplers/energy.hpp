@@ -63,7 +63,7 @@ class Energy {
   // One of the outputs for predictions as a graph of theta [n] and data. Throws a usage Error when
   // the energy's graph has none of that name.
   Graph prediction(std::string_view output = logits_output) const;
-  bool predicts(std::string_view output) const;
+  bool has_output(std::string_view name) const;
 
  private:
   // The graph's inputs, with the parameters taken out of theta.

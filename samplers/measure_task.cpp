@@ -99,6 +99,7 @@ TaskStatistics measure_task(std::span<const SizedEnergy> energies, const Pilot& 
                             const Start& start, std::uint64_t seed, const TaskData& data,
                             int threads, std::int64_t memory_budget) {
   check(pilot);
+  if (energies.empty()) fail(ErrorKind::usage, "pilot", "there is no energy to measure");
   std::vector<Step> steps;
   for (const SizedEnergy& each : energies) {
     RecipeOptions options;

@@ -36,6 +36,10 @@ void check_minibatch(const Energy& energy, const Minibatch& minibatch) {
                   name, to_string(type), minibatch.size);
   }
   if (!minibatch.ragged()) return;
+  if (!energy.has_output("prior") || !energy.has_output("likelihood"))
+    graph_error("step",
+                "sequences need an energy with the outputs 'prior' and 'likelihood', because every "
+                "sequence scales its likelihood");
   const auto length = energy.graph().find(minibatch.length);
   if (!length || energy.graph().type(*length) != Type{DType::i32, {}})
     graph_error("step",

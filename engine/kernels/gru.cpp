@@ -107,8 +107,11 @@ void state_product(const Blocks<T>& blocks, Range part, const T* panels, const T
       case 3:
         go(std::integral_constant<int, 3>{});
         break;
-      default:
+      case block_vectors:
         go(std::integral_constant<int, block_vectors>{});
+        break;
+      default:  // no units at all
+        break;
     }
   }
 }

@@ -4,7 +4,7 @@
 // does the first half of every phase, and the second one too, unless the other thread has taken it
 // by then. So nobody waits for a thread that has not come, or that comes too late: a thread waits
 // only while another one is at work on a half. Which thread does what is left to chance; halves
-// must not depend on it, and then results do not.
+// must not depend on it, and then results do not. They must not throw.
 //
 // A phase is some microseconds long, less than a scheduler's task: waiting is spinning, and after a
 // while giving way, for machines with more threads than cores.

@@ -404,9 +404,9 @@ BOOST_AUTO_TEST_CASE(executors_of_different_plans_share_one_memory_in_turns) {
   BOOST_TEST(small->arena_bytes > 0);
   BOOST_TEST(small->arena_bytes < large->arena_bytes);
   for (int threads : {1, 2}) {
-    const Arena arena = allocate_arena(large->arena_bytes);
-    Executor first(large, {.threads = threads, .arena = arena}),
-        second(small, {.threads = threads, .arena = arena});
+    const RunMemory memory = allocate_run_memory(large->arena_bytes);
+    Executor first(large, {.threads = threads, .memory = memory}),
+        second(small, {.threads = threads, .memory = memory});
     Executor first_alone(large, {.threads = threads}), second_alone(small, {.threads = threads});
     for (int turn = 0; turn < 4; ++turn) {
       // Other numbers in every turn, so that nothing right is left over from the one before.
@@ -431,12 +431,13 @@ BOOST_AUTO_TEST_CASE(an_arena_that_is_too_small_is_refused) {
   const auto plan = compile(mixed_graph(20, 3345, DType::f32));
   const std::int64_t needed = plan->arena_bytes;
   BOOST_CHECK_EXCEPTION(
-      Executor(plan, {.arena = allocate_arena(needed - 1)}), Error, [&](const Error& error) {
+      Executor(plan, {.memory = allocate_run_memory(needed - 1)}), Error, [&](const Error& error) {
         return error.kind() == ErrorKind::usage &&
-               error.what() == fmt::format("[executor] the arena has {} bytes; the plan needs {}",
-                                           needed - 1, needed);
+               error.what() ==
+                   fmt::format("[executor] the memory given has {} bytes; the plan needs {}",
+                               needed - 1, needed);
       });
-  BOOST_CHECK_NO_THROW(Executor(plan, {.arena = allocate_arena(needed)}));
+  BOOST_CHECK_NO_THROW(Executor(plan, {.memory = allocate_run_memory(needed)}));
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_is_refused_before_it_is_exceeded) {

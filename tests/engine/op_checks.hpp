@@ -250,6 +250,7 @@ inline void check_sample_parts(const OpDef& op, const Sample& sample, DType dtyp
   } else {
     const auto scratch = allocate_storage(op.scratch(site));
     const Call call{&site, pointers.data(), parts.raw(), scratch.get()};
+    if (op.prepare[kernel] != nullptr) op.prepare[kernel](call);
     for (std::int64_t unit = op.units(site); unit-- > 0;) op.forward[kernel](call, unit, unit + 1);
     if (op.finish[kernel] != nullptr) op.finish[kernel](call);
   }

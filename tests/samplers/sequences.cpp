@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "samplers/chains.hpp"
 #include "samplers/dynamics.hpp"
+#include "samplers/measure_task.hpp"
 
 namespace whorl {
 
@@ -125,6 +126,24 @@ BOOST_AUTO_TEST_CASE(graphs_that_take_turns_make_the_draws_of_the_largest_one) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_pilot_over_graphs_that_take_turns_measures_what_the_largest_does) {
+  const SizedEnergy both[] = {energy_for(2), energy_for(4)};
+  const Pilot pilot{.step_size = 0.05, .friction = 2, .chains = 4, .steps = 60};
+  const Start start{Start::Kind::constant, 0.7, 0};
+  TaskData data{[](Chains& chains) { begin(chains); }, tell_sequence};
+  const TaskStatistics one = measure_task({&both[1], 1}, pilot, start, 3, data);
+  data.bind = [](Chains& chains) {
+    begin(chains);
+    chains.choose(turn);
+  };
+  const TaskStatistics turns = measure_task(both, pilot, start, 3, data);
+  BOOST_TEST(turns.energy_mean == one.energy_mean);
+  BOOST_TEST(turns.energy_sd == one.energy_sd);
+  // One graph makes many steps in a run, and momenta are seen at the end of runs.
+  BOOST_TEST(turns.momentum_rms == one.momentum_rms, tolerance(0.3));
+  BOOST_TEST(turns.gradient_rms == one.gradient_rms);
+}
+
 BOOST_AUTO_TEST_CASE(graphs_that_take_turns_share_their_memory) {
   const std::vector<Step> both{sgld_for(energy_for(1000)), sgld_for(energy_for(2000))};
   const ChainsOptions options{.chains = 100};
@@ -149,6 +168,27 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   chains.choose([](std::int64_t) { return 2; });
   BOOST_TEST(error_text([&] { chains.advance(still, tell_sequence); }) ==
              "[chains] step 0 is to be made by step 2 of 2");
+  // Nothing was run, and nothing is lost.
+  chains.choose({});
+  chains.advance(still, tell_sequence);
+  const double energy = chains.statistic("energy").at(0);
+  chains.choose([](std::int64_t) { return 7; });
+  BOOST_TEST(error_text([&] { chains.statistics_now(tell_sequence); }) ==
+             "[chains] step 1 is to be made by step 7 of 2");
+  BOOST_TEST(chains.statistic("energy").at(0) == energy);
+  Graph single;
+  const Value x = input(single, "x", {DType::f64, {1}}, "parameter");
+  const Value y = input(single, "y", {DType::f64, {4}});
+  input(single, "length", {DType::i32, {}});
+  single.add_output("u", sum(square(y - x)).id);
+  BOOST_TEST(error_text([&] {
+               sgld_for({Energy(single), large.gradient});
+             }) ==
+             "[step] sequences need an energy with the outputs 'prior' and 'likelihood', because "
+             "every sequence scales its likelihood");
+  BOOST_TEST(error_text([&] {
+               measure_task(std::span<const SizedEnergy>{}, {}, {Start::Kind::constant, 0, 0}, 1);
+             }) == "[pilot] there is no energy to measure");
   SizedEnergy nameless = energy_for(4);
   nameless.gradient.minibatch.length = "frames";
   BOOST_TEST(error_text([&] { sgld_for(nameless); }) ==
