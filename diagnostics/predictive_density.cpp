@@ -94,19 +94,19 @@ SequenceScores PredictiveDensity::scores() const {
   scores.sequences = static_cast<std::int64_t>(starts_.size()) - 1;
   scores.frames = frames();
   scores.draws = draws();
-  double sum = 0, sum_of_means = 0, sum_of_firsts = 0;
+  double sum = 0, sum_of_means = 0, sum_after_first = 0;
   for (std::size_t s = 0; s + 1 < starts_.size(); ++s) {
-    double own = 0;
-    for (std::int64_t t = starts_[s]; t < starts_[s + 1]; ++t)
-      own += all[static_cast<std::size_t>(t)];
+    double later = 0;
+    for (std::int64_t t = starts_[s] + 1; t < starts_[s + 1]; ++t)
+      later += all[static_cast<std::size_t>(t)];
+    const double own = all[static_cast<std::size_t>(starts_[s])] + later;
     sum += own;
     sum_of_means += own / static_cast<double>(starts_[s + 1] - starts_[s]);
-    sum_of_firsts += all[static_cast<std::size_t>(starts_[s])];
+    sum_after_first += later;
   }
   scores.nll = sum / static_cast<double>(scores.frames);
   scores.nll_by_sequence = sum_of_means / static_cast<double>(scores.sequences);
-  scores.nll_after_first =
-      (sum - sum_of_firsts) / static_cast<double>(scores.frames - scores.sequences);
+  scores.nll_after_first = sum_after_first / static_cast<double>(scores.frames - scores.sequences);
   return scores;
 }
 

@@ -9,8 +9,8 @@
 //   nll_by_sequence  the mean over sequences of each one's mean
 //
 // which are three habits of the literature, and three different numbers. Everything is computed in
-// double, sums of probabilities as log(exp(a) + exp(b)), so that none is too small. A draw that is
-// not finite makes all scores NaN.
+// double, sums of probabilities as log(exp(a) + exp(b)), so that none is too small. A draw that
+// finds a frame impossible has the probability 0 there; one that is NaN makes the scores NaN.
 #pragma once
 
 #include <cstdint>

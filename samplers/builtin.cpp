@@ -50,10 +50,11 @@ Step named_dynamics(std::string_view sampler, const Energy& energy, const Builti
 void check_santa(double friction, double step_size) {
   check_not_negative("friction", friction);
   if (std::sqrt(step_size) * friction > 1)
-    fail(ErrorKind::usage, "sampler",
-         "the root of step size {} times friction {} is above 1, so the momentum of santa would "
-         "turn round in every step: the step size must not be above {}",
-         step_size, friction, 1 / (friction * friction));
+    fail(
+        ErrorKind::usage, "sampler",
+        "the root of step size {} times friction {} is above 1, and santa's friction takes no more "
+        "than all of the momentum: the step size must not be above {}",
+        step_size, friction, 1 / (friction * friction));
 }
 
 }  // namespace

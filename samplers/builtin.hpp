@@ -57,9 +57,9 @@ Step builtin_step(std::string_view sampler, const Energy& energy,
                   const BuiltinSettings& settings = {}, const GradientSource& gradient = {});
 
 // What can be known of the largest step size eta before a run. Throws a usage Error when a momentum
-// would grow by its friction, which multiplies it by 1 - eta D, or turn round in every step of
-// Santa, which multiplies it by 1 - sqrt(eta) C at first, or when the noise estimate V leaves
-// nothing to inject, eta V > 2 T D.
+// would grow by its friction, which multiplies it by 1 - eta D, when Santa's first friction is more
+// than it can have, sqrt(eta) C > 1, or when the noise estimate V leaves nothing to inject,
+// eta V > 2 T D.
 void check_step_size(std::string_view sampler, const BuiltinSettings& settings, double largest);
 
 }  // namespace whorl

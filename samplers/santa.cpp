@@ -27,6 +27,10 @@ void check(const SantaOptions& options) {
   if (options.refine_from.value_or(0) < 0)
     fail(ErrorKind::usage, "santa", "the first step of the refinement must not be negative: {}",
          *options.refine_from);
+  // Steps are counted in the energy's type, and floats hold no more of them.
+  if (options.refine_from.value_or(0) > 1 << 24)
+    fail(ErrorKind::usage, "santa", "the refinement must begin by step {}: {}", 1 << 24,
+         *options.refine_from);
 }
 
 // 1 while a chain explores, 0 when it refines; a scalar.

@@ -14,7 +14,7 @@
 //
 // p begins at N(0, 1) and xi at the friction C, so alpha at h C. Where this is not the paper's
 // Algorithm 1 by the letter:
-//   * The paper's term (eta T) (1 - g_old/g) / u is left out, as in the authors' programs. It
+//   * The paper's term (eta T) (1 - g_old/g) / u is left out, as in a program of the authors. It
 //     divides by a momentum that crosses zero, so it has no finite mean, and g changes by a part of
 //     1 - decay in a step only.
 //   * The noise of u has the variance 2 eta^(3/2) T g, as in the authors' programs, and as follows

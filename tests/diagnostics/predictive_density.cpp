@@ -76,6 +76,15 @@ BOOST_AUTO_TEST_CASE(a_draw_that_is_not_a_number_is_not_hidden) {
   BOOST_TEST(std::isnan(density.scores().nll));
 }
 
+BOOST_AUTO_TEST_CASE(a_first_frame_that_nobody_expected_does_not_touch_the_others) {
+  PredictiveDensity density({0, 3});
+  const std::vector<double> draw{std::numeric_limits<double>::infinity(), 1, 2};
+  density.add(std::span<const double>(draw), 0);
+  const SequenceScores scores = density.scores();
+  BOOST_TEST(scores.nll == std::numeric_limits<double>::infinity());
+  BOOST_TEST(scores.nll_after_first == 1.5);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_saved_goes_on_bit_for_bit) {
   PredictiveDensity whole(starts), half(starts);
   half.add(std::span<const double>(first), 0);

@@ -234,8 +234,9 @@ BOOST_AUTO_TEST_CASE(a_step_size_that_cannot_work_is_refused_before_the_run) {
   BOOST_TEST(error("sgld", {.friction = 8}, 0.25) == "");
   BOOST_TEST(error("adam", {.friction = 8, .noise_estimate = 100}, 0.25) == "");
   BOOST_TEST(error("santa", {.friction = 4}, 0.25) ==
-             "[sampler] the root of step size 0.25 times friction 4 is above 1, so the momentum of "
-             "santa would turn round in every step: the step size must not be above 0.0625");
+             "[sampler] the root of step size 0.25 times friction 4 is above 1, and santa's "
+             "friction takes no more than all of the momentum: the step size must not be above "
+             "0.0625");
   BOOST_TEST(error("santa", {.friction = 4}, 0.0625) == "");
   BOOST_TEST(error("santa", {.friction = -1}, 0.25) ==
              "[sampler] friction is -1, expected at least 0");
