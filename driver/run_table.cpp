@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "driver/run_groups.hpp"
@@ -83,11 +84,13 @@ class TableMaker {
     for (const RunRecord* run : runs_) add_new(published_, run->experiment.published);
   }
 
+  static bool is_measured_in(const RunRecord& run, const std::string& quantity) {
+    return std::any_of(run.metrics.begin(), run.metrics.end(),
+                       [&](const MetricsRow& row) { return row.contains(quantity); });
+  }
   bool is_measured(const std::string& quantity) const {
-    return std::any_of(runs_.begin(), runs_.end(), [&](const RunRecord* run) {
-      return std::any_of(run->metrics.begin(), run->metrics.end(),
-                         [&](const MetricsRow& row) { return row.contains(quantity); });
-    });
+    return std::any_of(runs_.begin(), runs_.end(),
+                       [&](const RunRecord* run) { return is_measured_in(*run, quantity); });
   }
 
   void choose_quantities() {
@@ -169,10 +172,13 @@ class TableMaker {
     return found;
   }
 
+  static std::string judge_of(const std::string& quantity) {
+    return quantity.starts_with("validation_") ? quantity : "validation_" + quantity;
+  }
+
   // Where the same quantity of the validation data is lowest.
   static std::optional<Measured> best_value(const RunRecord& run, const std::string& quantity) {
-    const std::string judge =
-        quantity.starts_with("validation_") ? quantity : "validation_" + quantity;
+    const std::string judge = judge_of(quantity);
     std::optional<Measured> found;
     double lowest = std::numeric_limits<double>::infinity();
     for (const MetricsRow& row : run.metrics) {
@@ -185,6 +191,37 @@ class TableMaker {
     return found;
   }
 
+  // What a run lacks that has no best.
+  static std::string missing_for_best(const RunRecord& run, const std::string& quantity) {
+    const std::string judge = judge_of(quantity);
+    if (!is_measured_in(run, quantity)) return quantity;
+    if (!is_measured_in(run, judge)) return judge;
+    return judge == quantity ? "finite " + judge
+                             : fmt::format("finite {} beside {}", judge, quantity);
+  }
+
+  // One note for all runs that lack the same: there may be many seeds.
+  void note_missing_best(const RunGroup& group, const std::string& quantity) {
+    std::map<std::string, std::vector<std::string>> missing;
+    for (const RunRecord* run : group.runs)
+      if (!best_value(*run, quantity))
+        missing[missing_for_best(*run, quantity)].push_back(printable(run->directory.string()));
+    for (const auto& [what, runs] : missing)
+      note("no {} was measured in {}: there is no best {}", printable(what), fmt::join(runs, ", "),
+           printable(quantity));
+  }
+
+  // Of a group's runs that are done: a limit in seconds may end them at different steps.
+  void note_other_ends(const RunGroup& group) {
+    std::int64_t most = 0;
+    for (const RunRecord* run : group.runs)
+      if (run->state() == "done") most = std::max(most, run->steps());
+    for (const RunRecord* run : group.runs)
+      if (run->state() == "done" && run->steps() != most)
+        note("{} ended at step {}, others of {} at {}", printable(run->directory.string()),
+             run->steps(), group.sampler, most);
+  }
+
   void add_row(const RunGroup& group, const TablePlace& place) {
     TableRow row{group.sampler, false, place, 0, {}, {}};
     for (const RunRecord* run : group.runs)
@@ -195,21 +232,22 @@ class TableMaker {
     if (place.kind == TablePlace::Kind::step) row.step = static_cast<std::int64_t>(place.at);
     for (const std::string& quantity : table_.quantities)
       row.cells.push_back(cell_of(group, quantity, place, row));
-    if (place.kind == TablePlace::Kind::end)
-      for (const RunRecord* run : group.runs)
-        if (run->state() == "done" && run->steps() != row.step)
-          note("{} ended at step {}, others of {} at {}", printable(run->directory.string()),
-               run->steps(), group.sampler, row.step);
+    if (place.kind == TablePlace::Kind::end || place.kind == TablePlace::Kind::best)
+      note_other_ends(group);
     table_.rows.push_back(std::move(row));
   }
 
   TableCell cell_of(const RunGroup& group, const std::string& quantity, const TablePlace& place,
                     TableRow& row) {
+    if (place.kind == TablePlace::Kind::best) note_missing_best(group, quantity);
     std::vector<double> values;
     for (const RunRecord* run : group.runs) {
       const auto measured = value_at(*run, quantity, place);
       if (!measured) continue;
       values.push_back(measured->value);
+      if (place.kind == TablePlace::Kind::best && run->state() != "done")
+        note("{} is {} after step {}: its best is that of so many steps",
+             printable(run->directory.string()), run->state(), run->steps());
       const auto step = static_cast<std::int64_t>(measured->step);
       if (place.kind == TablePlace::Kind::epoch) row.step = std::max(row.step, step);
       const std::int64_t wanted = place.kind == TablePlace::Kind::end    ? run->steps()

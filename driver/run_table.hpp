@@ -8,8 +8,9 @@
 // with no sd and no error for a single run. A place is a step, a pass over the data, or the end;
 // the value there is the last that was measured until then. Another place is the best: where, in
 // each run for itself, the same quantity of the validation data was lowest. A run that has not come
-// so far, and at the end one that is not done, has none. Whatever makes runs less than comparable
-// is said in a note. Thread safety: free functions; values.
+// so far, and at the end one that is not done, has none; the best of one that is not done is that
+// of the steps that it made. Whatever makes runs less than comparable is said in a note.
+// Thread safety: free functions; values.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ struct TableRow {
   std::string sampler;
   bool published = false;
   TablePlace place;
-  std::int64_t step =
-      0;  // the place's, or the last one; of an epoch, the last measured; 0: unknown
+  // The place's, or the last one; of an epoch, the last measured; 0: unknown.
+  std::int64_t step = 0;
   std::vector<std::uint64_t> seeds;
   std::vector<TableCell> cells;  // one for each quantity
 };

@@ -5,6 +5,7 @@
 #include <boost/property_tree/json_parser.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -298,6 +299,95 @@ BOOST_AUTO_TEST_CASE(the_best_is_where_the_validation_data_say_so_in_each_run_fo
   const Outcome text = (*this)("table runs --quantity nll --at best");
   BOOST_TEST(text.out.find("best") != std::string::npos);
   BOOST_TEST(text.out.find("8.50 +- 0.50") != std::string::npos, text.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_best_of_a_run_that_is_not_done_is_told_apart) {
+  const std::string judged =
+      "{\"step\": 100, \"nll\": 9, \"validation_nll\": 5}\n"
+      "{\"step\": 150, \"nll\": 8, \"validation_nll\": 6}\n";
+  write("runs/1", {});
+  write_text(directory / "runs/1/metrics.jsonl", judged);
+  const std::string note =
+      "note: runs/2 is stopped after step 150: its best is that of so many steps\n";
+  write("runs/2", {.seed = 2, .events = "{\"event\": \"stop\", \"step\": 150, \"seconds\": 2}\n"});
+  write_text(directory / "runs/2/metrics.jsonl", judged);
+  const std::string text = table("runs --quantity nll --at best");
+  BOOST_TEST(has(text, "\nsghmc       2  best  9 +- 0\n"), text);
+  BOOST_TEST(has(text, note), text);
+  BOOST_TEST(!has(text, "runs/1"), text);
+  BOOST_TEST(!has(table("runs --quantity nll --at 100,end"), "best"));
+  // Without a value there is none to be told apart.
+  write_text(directory / "runs/2/metrics.jsonl", "{\"step\": 150, \"nll\": 8}\n");
+  BOOST_TEST(!has(table("runs --quantity nll --at best"), note));
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_ended_apart_are_told_at_the_end_and_at_the_best) {
+  for (int seed : {1, 2}) {
+    const std::string name = fmt::format("runs/{}", seed);
+    const int last = 100 * seed;
+    write(name,
+          {.seed = seed, .events = fmt::format("{{\"event\": \"end\", \"step\": {}}}\n", last)});
+    write_text(directory / (name + "/metrics.jsonl"),
+               fmt::format("{{\"step\": {}, \"nll\": 9, \"validation_nll\": 5}}\n", last));
+  }
+  for (const char* place : {"best", "end"}) {
+    const std::string text = table(fmt::format("runs --quantity nll --at {}", place));
+    BOOST_TEST(has(text, "note: runs/1 ended at step 100, others of sghmc at 200\n"), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(where_there_is_no_best_a_note_tells_why) {
+  write_three("a");
+  std::string text = table("a --quantity error --at best");
+  BOOST_TEST(has(text, "\nsghmc       3  best      -\n"), text);
+  BOOST_TEST(has(text,
+                 "note: no validation_error was measured in a/seed-1, a/seed-2, a/seed-3: there is "
+                 "no best error\n"),
+             text);
+  BOOST_TEST(!has(table("a --quantity error --at end"), "validation_error"));
+  // Each run for what it lacks; one has a best.
+  write_text(directory / "a/seed-1/metrics.jsonl",
+             "{\"step\": 200, \"error\": 4, \"validation_error\": 5}\n");
+  write_text(directory / "a/seed-2/metrics.jsonl",
+             "{\"step\": 200, \"error\": 4, \"validation_error\": null}\n");
+  write_text(directory / "a/seed-3/metrics.jsonl", "{\"step\": 200, \"validation_error\": 5}\n");
+  text = table("a --quantity error,validation_error --at best");
+  for (const char* note :
+       {"no finite validation_error beside error was measured in a/seed-2: there is no best error",
+        "no error was measured in a/seed-3: there is no best error",
+        "no finite validation_error was measured in a/seed-2: there is no best validation_error"})
+    BOOST_TEST(has(text, fmt::format("note: {}\n", note)), text);
+  BOOST_TEST(!has(text, "a/seed-1"), text);
+  BOOST_TEST(has(text, "4 (1 runs)"), text);
+}
+
+// With a program in Whorl's place that leaves a trace.
+BOOST_AUTO_TEST_CASE(the_table_of_music_knows_all_its_sets_before_the_first_run) {
+  namespace fs = std::filesystem;
+  for (const char* name : {"tools", "build/release/driver", "graphs/experiments"})
+    fs::create_directories(directory / name);
+  fs::copy_file(WHORL_SOURCE_DIR "/tools/music-table", directory / "tools/music-table");
+  for (const char* name : {"piano", "jsb", "train"})
+    directory.write(fmt::format("graphs/experiments/music_{}.pbtxt", name), "");
+  const std::string trace = directory / "trace";
+  fs::permissions(directory.write("build/release/driver/whorl",
+                                  fmt::format("#!/bin/sh\necho \"$1\" >> '{}'\n", trace)),
+                  fs::perms::owner_all);
+  const auto succeeds = [&](const std::string& sets) {
+    const std::string call = fmt::format("bash '{}' --sets {} > '{}' 2>&1",
+                                         directory / "tools/music-table", sets, directory / "told");
+    return std::system(call.c_str()) == 0;
+  };
+  for (const char* wrong : {"jbs", "train"}) {
+    BOOST_TEST(!succeeds(fmt::format("piano,{}", wrong)));
+    BOOST_TEST(
+        directory.read("told") ==
+        fmt::format("music-table: there is no set '{}'; there are piano, muse, nott and jsb\n",
+                    wrong));
+    BOOST_TEST(!fs::exists(trace));
+  }
+  BOOST_TEST(succeeds("piano,jsb"), directory.read("told"));
+  BOOST_TEST(fs::exists(trace));
 }
 
 BOOST_AUTO_TEST_CASE(trainings_are_passed_over) {
