@@ -72,6 +72,7 @@ class Evaluation {
   // prefix, for metrics.
   virtual std::vector<std::pair<std::string, double>> numbers() const = 0;
   // The same for scores.json, which has the scores of classifiers.
+  virtual bool has_scores() const { return false; }
   virtual std::vector<EnsembleScores> scores() const { return {}; }
   virtual std::int64_t memory_bytes() const = 0;
 
@@ -101,6 +102,7 @@ class ClassifierEvaluation : public Evaluation {
   std::optional<ClassificationScores> average() const;
   // error, nll, nll_sum, average_error, ...
   std::vector<std::pair<std::string, double>> numbers() const override;
+  bool has_scores() const override { return true; }
   std::vector<EnsembleScores> scores() const override;
   std::int64_t memory_bytes() const override;
   std::span<const double> save() const override { return average_.sums(); }

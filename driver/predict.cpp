@@ -9,6 +9,7 @@
 #include "driver/progress.hpp"
 #include "driver/run_record.hpp"
 #include "driver/sequences.hpp"
+#include "driver/verdicts.hpp"
 #include "graphs/graph_file.hpp"
 
 namespace whorl::driver {
@@ -28,12 +29,18 @@ void check_has_draws(const RunRecord& run) {
 
 void check_kept(const RunRecord& run, const Energy& energy) {
   for (const Parameter& parameter : energy.parameters()) {
-    const auto& kept = run.draws->layout().parameters;
-    if (std::none_of(kept.begin(), kept.end(),
-                     [&](const DrawsVariable& each) { return each.name == parameter.name; }))
+    const auto& all = run.draws->layout().parameters;
+    const auto kept = std::find_if(all.begin(), all.end(), [&](const DrawsVariable& each) {
+      return each.name == parameter.name;
+    });
+    if (kept == all.end())
       fail(ErrorKind::usage, "predict",
            "{} did not keep the draws of parameter '{}', which predictions need",
            run.directory.string(), parameter.name);
+    if (kept->shape != parameter.shape)
+      fail(ErrorKind::data, "predict",
+           "{}: the draws of parameter '{}' are {}; the data given need {}", run.directory.string(),
+           parameter.name, to_string(kept->shape), to_string(parameter.shape));
   }
 }
 
@@ -119,14 +126,17 @@ void print_json(const Prediction& found, const std::string& saved, Output& outpu
 // The sequences of `source`, frame by frame.
 PredictiveDensity predict_sequences(const RunRecord& run, const std::string& source, int threads,
                                     Output& output) {
-  SequenceSettings settings = *run.experiment.data.sequences;
-  settings.validation.reset();
-  settings.test = source;
-  const SequenceTask task = load_sequence_task(run.experiment.targets[0], settings);
+  // Predictions need no training data; these take their place.
+  const SequenceTask task =
+      load_sequence_task(run.experiment.targets[0], {.input = run.experiment.data.sequences->input,
+                                                     .train = source,
+                                                     .validation = {},
+                                                     .test = {},
+                                                     .window = {}});
   const Energy& energy = task.energies.back().energy;
   check_kept(run, energy);
-  SequencePredictor predictor(task, *task.test, run.draws->layout().chains, threads);
-  PredictiveDensity density(task.test->starts());
+  SequencePredictor predictor(task, task.train, run.draws->layout().chains, threads);
+  PredictiveDensity density(task.train.starts());
   for_each_draw(run, energy, predictor.memory_bytes(), output,
                 [&](const Tensor& states, const std::vector<bool>& counts) {
                   predictor.predict(states, counts, density);
@@ -162,8 +172,8 @@ void run_predict_sequences(const RunRecord& run, const Arguments& arguments, Out
   output.print("{} sequences of {} frames in all, {} draws\n", scores.sequences, scores.frames,
                scores.draws);
   output.print("  NLL          {:.5f} a frame, in nats\n", scores.nll);
-  output.print("               {:.5f} without the first frame of each sequence\n",
-               scores.nll_after_first);
+  output.print("               {} without the first frame of each sequence\n",
+               or_dash(scores.nll_after_first, "{:.5f}"));
   output.print("               {:.5f} as the mean over sequences of their means\n",
                scores.nll_by_sequence);
   if (!saved.empty()) output.print("wrote {}\n", printable(saved));

@@ -11,6 +11,7 @@
 #include "diagnostics/vector_ess.hpp"
 #include "driver/json.hpp"
 #include "driver/print.hpp"
+#include "driver/report/quantities.hpp"
 #include "driver/run_temperature.hpp"
 #include "driver/verdicts.hpp"
 
@@ -233,13 +234,31 @@ void add_predictions(const SampleReport& report,
   for (const auto& [label, prefix] :
        {std::pair("test", ""), std::pair("average", "average_"),
         std::pair("validation", "validation_"), std::pair("its average", "validation_average_")}) {
-    const auto error = last.find(fmt::format("{}error", prefix));
-    const auto nll = last.find(fmt::format("{}nll", prefix));
-    const auto sum = last.find(fmt::format("{}nll_sum", prefix));
-    if (error == last.end() || nll == last.end() || sum == last.end()) continue;
-    lines.emplace_back(label, fmt::format("error {:.4f}, NLL {:.5f} a row, {:.2f} in all",
-                                          error->second, nll->second, sum->second));
+    const auto number = [&, begin = prefix](std::string_view name) {
+      const auto found = last.find(fmt::format("{}{}", begin, name));
+      return found == last.end() ? std::nan("") : found->second;
+    };
+    const double nll = number("nll"), error = number("error");
+    const double later = number("nll_after_first"), by_sequence = number("nll_by_sequence");
+    if (std::isfinite(error))
+      lines.emplace_back(label, fmt::format("error {:.4f}, NLL {:.5f} a row, {:.2f} in all", error,
+                                            nll, number("nll_sum")));
+    if (std::isfinite(by_sequence))
+      lines.emplace_back(label,
+                         fmt::format("NLL {:.5f} a frame, {} without first frames, {:.5f} by "
+                                     "sequence",
+                                     nll, or_dash(later, "{:.5f}"), by_sequence));
   }
+}
+
+void add_scores(Json& json, const MetricsRow& last) {
+  if (std::none_of(last.begin(), last.end(),
+                   [](const auto& each) { return report::is_score(each.first); }))
+    return;
+  json.key("scores").object();
+  for (const auto& [name, value] : last)
+    if (report::is_score(name)) json.field(name, value);
+  json.end();
 }
 
 }  // namespace
@@ -294,6 +313,7 @@ void print_json(const SampleReport& report, Output& output) {
   json.key("statistics").object();
   for (const auto& [name, value] : report.totals.statistics) json.field(name, value);
   json.end();
+  if (!report.metrics.empty()) add_scores(json, report.metrics.back());
   if (report.statistics)
     json.key("task")
         .object()

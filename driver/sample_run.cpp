@@ -198,6 +198,9 @@ class SampleSession {
   Identity identity() const {
     Identity all = program_identity("sample");
     all.emplace_back("config", config_);
+    // Sequences decide how long the graph is, so they are compared first.
+    if (const auto& sequences = prepared_.target.sequences)
+      all.emplace_back("sequences", hash(sequences->train));
     all.emplace_back("graph", canonical_hash(prepared_.sampler.steps.back().graph));
     all.emplace_back("data", tensors_hash(prepared_.target.data));
     if (prepared_.target.test)
@@ -205,7 +208,6 @@ class SampleSession {
     if (prepared_.target.validation)
       all.emplace_back("validation data", tensors_hash(prepared_.target.validation->tensors));
     if (const auto& sequences = prepared_.target.sequences) {
-      all.emplace_back("sequences", hash(sequences->train));
       if (sequences->test) all.emplace_back("test data", hash(*sequences->test));
       if (sequences->validation) all.emplace_back("validation data", hash(*sequences->validation));
     }
@@ -358,12 +360,14 @@ class SampleSession {
 
   // How well the chains predict at the end; judged again, because a run may be taken up here.
   void write_scores() {
-    if (sampling_.evaluations().empty()) return;
+    const auto& all = sampling_.evaluations();
+    if (std::none_of(all.begin(), all.end(), [](const auto& each) { return each->has_scores(); }))
+      return;
     sampling_.look();
     RunScores scores{sampling_.step(), {}};
-    for (const auto& evaluation : sampling_.evaluations())
+    for (const auto& evaluation : all)
       for (EnsembleScores& each : evaluation->scores()) scores.ensembles.push_back(std::move(each));
-    if (!scores.ensembles.empty()) directory_.write(scores_name, to_json(scores));
+    directory_.write(scores_name, to_json(scores));
   }
 
   void report(std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max()) {

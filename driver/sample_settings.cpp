@@ -75,6 +75,10 @@ void take_target(const Arguments& arguments, ExperimentFile& experiment) {
 }
 
 void take_data(const Arguments& arguments, DataSettings& data) {
+  if (arguments.has("data") && data.sequences)
+    fail(ErrorKind::usage, "sample",
+         "--data is for tables and arrays, and the experiment has sequences; as in --with "
+         "data.sequences.train=songs.mat:pieces");
   if (arguments.has("data")) {
     data = {};
     data.files = arguments.texts("data");

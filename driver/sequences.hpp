@@ -1,10 +1,10 @@
 // SequenceTask: an energy of sequences of different lengths, and the sequences.
 //
-// The energy's graph has a data input [frames, ...] whose first size has a name, and the data input
-// `length` i32[]. It is loaded again for each of a few numbers of frames; a sequence is seen by the
-// shortest graph that it fits into, filled up with frames that the graph leaves out by `length`. So
-// a few plans serve all sequences, and little is computed for nothing.
-// Thread safety: plain values; energies and sequences are immutable.
+// The energy's graph has a data input [frames,columns] whose first size has a name, and the data
+// input `length` i32[]. It is loaded again for each of a few numbers of frames; a sequence is seen
+// by the shortest graph that it fits into, filled up with frames that the graph leaves out by
+// `length`. So a few plans serve all sequences, and little is computed for nothing. Thread safety:
+// plain values; energies and sequences are immutable.
 #pragma once
 
 #include <functional>

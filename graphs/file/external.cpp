@@ -86,7 +86,7 @@ std::string read_external(const file::External& message, std::int64_t wanted,
                           const Source& source) {
   const std::string& path = message.path();
   if (source.directory.empty())
-    graph_error("external", "external path '{}' is refused: the graph does not come from a file",
+    graph_error("external", "external path '{}' is refused: the graph must be whole without other files",
                 path);
   const std::int64_t offset = message.offset();
   const std::int64_t length = message.has_length() ? message.length() : wanted;

@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(a_pipe_is_refused_without_waiting) {
 
 BOOST_AUTO_TEST_CASE(a_graph_that_is_no_file_has_no_external_tensors) {
   BOOST_CHECK_EQUAL(load_error_of(file_bytes(directory / "graphs/g.pbtxt")),
-                    "[load] g:2: constant 'c': external path 'data.bin' is refused: the graph does "
-                    "not come from a file");
+                    "[load] g:2: constant 'c': external path 'data.bin' is refused: the graph must "
+                    "be whole without other files");
 }
 
 BOOST_AUTO_TEST_CASE(graph_files_that_cannot_be_read_are_io_errors) {
